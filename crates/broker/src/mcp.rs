@@ -1,0 +1,209 @@
+//! MCP servers: what they offer, whether that is still what was granted, and calls of their tools.
+//!
+//! The protocol is the official SDK's; this room decides what of it happens. Each call has a session of its own, so nothing that a
+//! server learnt in one case is there in another. Before a call the tool is listed and its definition compared with the pin of
+//! the grant: a server that changed its mind about what a tool is (a rug pull), that dropped it or offers it twice is not asked
+//! for it again until the configuration is booted anew. What servers ask of their clients (models, roots, a user's input) is
+//! refused, and nothing is ever sent twice.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use countersign_plan::egress::McpGrant;
+use countersign_plan::text;
+use countersign_wire::broker::McpServer;
+use countersign_wire::egress::{ask, reply};
+use rmcp::transport::async_rw::AsyncRwTransport;
+use rmcp::transport::streamable_http_client::{StreamableHttpClientTransport, StreamableHttpClientTransportConfig};
+use tokio::io::DuplexStream;
+use tokio::time::Instant;
+use url::Url;
+
+use crate::configuration::{Configuration, Mcp, endpoint};
+use crate::events::Events;
+use crate::http::Client;
+use crate::mcp::lines::Lines;
+use crate::mcp::session::Session;
+use crate::mcp::transport::Http;
+use crate::refusal::Refusal;
+use crate::secrets::Secrets;
+
+mod definition;
+mod lines;
+mod session;
+mod transport;
+
+/// The longest time for one call, and for one that says none.
+const LONGEST: Duration = Duration::from_secs(600);
+const USUAL: Duration = Duration::from_secs(30);
+/// The time to ask a server what it offers.
+const DESCRIBING: Duration = Duration::from_secs(30);
+
+/// All MCP servers of the configuration.
+pub(crate) struct Servers {
+    servers: BTreeMap<String, Mcp>,
+    secrets: Arc<Secrets>,
+    client: Arc<Client>,
+    events: Events,
+    /// Tools that changed, by server.
+    quarantined: Mutex<BTreeSet<(String, String)>>,
+}
+
+impl Servers {
+    /// The servers of `configuration`.
+    ///
+    /// # Errors
+    /// A server that cannot be used as it is configured.
+    pub(crate) fn new(
+        configuration: &Configuration,
+        secrets: Arc<Secrets>,
+        client: Arc<Client>,
+        events: Events,
+    ) -> Result<Self, String> {
+        for (name, server) in &configuration.mcp {
+            if let Some(url) = &server.url {
+                Url::parse(url).map_err(|error| format!("/mcp/{}/url: {error}", text::escape(name)))?;
+            }
+        }
+        Ok(Self { servers: configuration.mcp.clone(), secrets, client, events, quarantined: Mutex::default() })
+    }
+
+    /// What the monitor may know of them.
+    pub(crate) fn facts(&self) -> Vec<McpServer> {
+        let server = |(name, server): (&String, &Mcp)| McpServer {
+            name: name.clone(),
+            argv: server.argv.clone(),
+            host: server.url.as_deref().map(endpoint).unwrap_or_default(),
+        };
+        self.servers.iter().map(server).collect()
+    }
+
+    /// What a server that is reached by network offers now: a JSON array of `{name, description, input_schema, digest}`.
+    ///
+    /// # Errors
+    /// It could not be asked.
+    pub(crate) async fn describe(&self, server: &str) -> Result<Vec<u8>, String> {
+        let deadline = Instant::now() + DESCRIBING;
+        let refused = |refusal: Refusal| refusal.message;
+        let session = self.reach("", server, deadline).await.map_err(refused)?;
+        let listed = session.tools().await;
+        session.close().await;
+        let tools = listed.map_err(|stop| stop.refusal(server, false).message)?;
+        let tools: Result<Vec<_>, _> = tools.iter().map(definition::described).collect();
+        tools.and_then(|tools| serde_json::to_vec(&tools)).map_err(|error| error.to_string())
+    }
+
+    /// Calls a tool. That server and tool are the granted ones was checked; that the definition is, is checked here. `stdio` is
+    /// the standard input and output of a server that runs in the step.
+    pub(crate) async fn call(
+        &self,
+        case: &str,
+        grant: &McpGrant,
+        ask: ask::Mcp,
+        stdio: Option<DuplexStream>,
+    ) -> reply::Kind {
+        match self.result(case, grant, &ask, stdio).await {
+            Ok(result) => reply::Kind::Result(result),
+            Err(refusal) => {
+                if refusal.alert {
+                    self.events.alert(case, &self.secrets.redactor().redact_text(&refusal.message)).await;
+                }
+                refusal.reply()
+            }
+        }
+    }
+
+    /// A case ended. Sessions live as long as their calls, which end with their steps: nothing is left of it here.
+    pub(crate) async fn case_ended(&self, _case: &str) {}
+
+    async fn result(
+        &self,
+        case: &str,
+        grant: &McpGrant,
+        ask: &ask::Mcp,
+        stdio: Option<DuplexStream>,
+    ) -> Result<reply::ToolResult, Refusal> {
+        let (server, tool) = (grant.server.as_str(), grant.tool.as_str());
+        let place = (server.to_owned(), tool.to_owned());
+        if self.quarantined().contains(&place) {
+            let message = format!(
+                "the tool {} of {} is in quarantine since its definition changed; look at what it says now, pin that if it is \
+                 right, and start the broker anew",
+                text::escape(tool),
+                text::escape(server)
+            );
+            return Err(Refusal::refused(message));
+        }
+        let time = if ask.timeout_ms == 0 { USUAL } else { Duration::from_millis(ask.timeout_ms).min(LONGEST) };
+        let deadline = Instant::now() + time;
+        let session = match stdio {
+            Some(stdio) => inside(server, stdio, deadline).await?,
+            None => self.reach(case, server, deadline).await?,
+        };
+        let outcome = self.asked(&session, grant, ask, place).await;
+        for request in session.refused() {
+            let message =
+                format!("the server {} asked its client for {request}, which was refused", text::escape(server));
+            self.events.note(case, &message).await;
+        }
+        session.close().await;
+        outcome
+    }
+
+    async fn asked(
+        &self,
+        session: &Session,
+        grant: &McpGrant,
+        ask: &ask::Mcp,
+        place: (String, String),
+    ) -> Result<reply::ToolResult, Refusal> {
+        let arguments = session::arguments(&ask.arguments).map_err(Refusal::refused)?;
+        let tools = session.tools().await.map_err(|stop| stop.refusal(&grant.server, false))?;
+        if let Err(changed) = definition::compare(&tools, &grant.tool, grant.definition) {
+            self.quarantined().insert(place);
+            let (tool, server) = (text::escape(&grant.tool), text::escape(&grant.server));
+            let message = format!("the tool {tool} of the MCP server {server} was not called: {changed}");
+            return Err(Refusal { alert: true, ..Refusal::refused(message) });
+        }
+        session.call(&grant.tool, arguments).await.map_err(|stop| stop.refusal(&grant.server, true))
+    }
+
+    /// A session with a server that is reached by network.
+    async fn reach(&self, case: &str, server: &str, deadline: Instant) -> Result<Session, Refusal> {
+        let shown = text::escape(server);
+        let configured = self
+            .servers
+            .get(server)
+            .ok_or_else(|| Refusal::refused(format!("no MCP server {shown} is in the broker's configuration")))?;
+        let url = configured.url.as_ref().and_then(|url| Url::parse(url).ok()).ok_or_else(|| {
+            Refusal::refused(format!("the MCP server {shown} runs in a step; it is not reached by network"))
+        })?;
+        let key = match &configured.key {
+            Some(key) => {
+                Some(self.secrets.value(key, case).await.map_err(|error| Refusal::refused(error.to_string()))?)
+            }
+            None => None,
+        };
+        let http = Http::new(Arc::clone(&self.client), url.clone(), key, deadline);
+        let mut settings = StreamableHttpClientTransportConfig::with_uri(url.as_str());
+        // A session that expired is not begun again by the transport: it would repeat the call (INV-2).
+        settings.reinit_on_expired_session = false;
+        let transport = StreamableHttpClientTransport::with_client(http, settings);
+        Session::begin(transport, deadline).await.map_err(|stop| stop.refusal(server, false))
+    }
+
+    fn quarantined(&self) -> std::sync::MutexGuard<'_, BTreeSet<(String, String)>> {
+        self.quarantined.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A session with a server that runs in a step.
+async fn inside(server: &str, stdio: DuplexStream, deadline: Instant) -> Result<Session, Refusal> {
+    let (output, input) = tokio::io::split(stdio);
+    let transport = AsyncRwTransport::new_client(Lines::new(output), input);
+    Session::begin(transport, deadline).await.map_err(|stop| stop.refusal(server, false))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,242 @@
+//! What inferences may cost: a hard stop, checked with an estimate before and with the account after.
+//!
+//! An estimate is kept aside while an inference runs, so that several at once cannot each spend what is left. What was
+//! spent outlives a new configuration; a higher limit lets a case go on, a lower one stops it.
+
+use std::collections::BTreeMap;
+
+use countersign_wire::infer::{Request, Usage};
+
+use super::written::Claimed;
+
+/// Limits. Nothing is no limit.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Limits {
+    /// Tokens of one case, of requests and answers.
+    pub(crate) case_tokens: Option<u64>,
+    /// Millionths of a dollar of one case.
+    pub(crate) case_micro_dollars: Option<u64>,
+    /// Millionths of a dollar of one day (UTC), of all cases.
+    pub(crate) day_micro_dollars: Option<u64>,
+}
+
+/// Prices in millionths of a dollar for a million tokens, which is dollars for a million tokens times a million.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Prices {
+    /// Of tokens of requests.
+    pub(crate) input: u64,
+    /// Of tokens of answers.
+    pub(crate) output: u64,
+}
+
+impl Prices {
+    /// What that many tokens cost, rounded up.
+    pub(crate) fn usage(self, input_tokens: u64, output_tokens: u64) -> Usage {
+        let cost =
+            u128::from(input_tokens) * u128::from(self.input) + u128::from(output_tokens) * u128::from(self.output);
+        let micro_dollars = u64::try_from(cost.div_ceil(1_000_000)).unwrap_or(u64::MAX);
+        Usage { input_tokens, output_tokens, micro_dollars }
+    }
+}
+
+/// Tokens of a text of that many bytes, guessed high: three bytes a token. English has about four.
+pub(crate) const fn tokens(bytes: usize) -> u64 {
+    (bytes as u64).div_ceil(3)
+}
+
+/// Tokens of a request, guessed high.
+pub(crate) fn tokens_of(request: &Request) -> u64 {
+    let schema = request.schema.as_ref().map_or(0, |s| s.to_string().len());
+    let messages: u64 = request.messages.iter().map(|m| tokens(m.content.len()) + 8).sum();
+    messages + tokens(schema)
+}
+
+/// What an inference used: as the provider counts, and guessed where it does not count or says nothing.
+pub(crate) fn used(claimed: Claimed, guessed_input: u64, answer_bytes: usize) -> (u64, u64) {
+    let counted = |claim: Option<u64>| claim.filter(|c| *c > 0);
+    (counted(claimed.input).unwrap_or(guessed_input), counted(claimed.output).unwrap_or(tokens(answer_bytes)))
+}
+
+/// Which limit is spent.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Spent {
+    /// The case's tokens.
+    #[error(
+        "the case may use {limit} tokens and has used {spent}; this inference may take {wanted}: raise `budget.case_tokens` or end the case"
+    )]
+    CaseTokens {
+        /// The limit.
+        limit: u64,
+        /// What was spent or is kept aside.
+        spent: u64,
+        /// What the inference may take.
+        wanted: u64,
+    },
+    /// The case's money.
+    #[error("the case may cost {} and has cost {}; this inference may take {}: raise `budget.case_dollars` or end the case", Dollars(*limit), Dollars(*spent), Dollars(*wanted))]
+    CaseMoney {
+        /// The limit.
+        limit: u64,
+        /// What was spent or is kept aside.
+        spent: u64,
+        /// What the inference may take.
+        wanted: u64,
+    },
+    /// The day's money.
+    #[error("the day may cost {} and has cost {}; this inference may take {}: raise `budget.day_dollars` or wait for the next day (UTC)", Dollars(*limit), Dollars(*spent), Dollars(*wanted))]
+    DayMoney {
+        /// The limit.
+        limit: u64,
+        /// What was spent or is kept aside.
+        spent: u64,
+        /// What the inference may take.
+        wanted: u64,
+    },
+}
+
+/// Millionths of a dollar, for people.
+struct Dollars(u64);
+
+impl std::fmt::Display for Dollars {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "${}.{:06}", self.0 / 1_000_000, self.0 % 1_000_000)
+    }
+}
+
+/// What was spent, and by whom.
+#[derive(Debug, Default)]
+pub(crate) struct Budgets {
+    limits: Limits,
+    cases: BTreeMap<String, Case>,
+    day: i64,
+    day_spent: u64,
+    day_kept: u64,
+}
+
+#[derive(Debug, Default)]
+struct Case {
+    spent: Usage,
+    kept: Usage,
+    /// Inferences that run.
+    running: u32,
+    ended: bool,
+    /// Somebody was told that the budget is spent; once is enough until the limits change.
+    told: bool,
+}
+
+/// An estimate that is kept aside; to be given to [`Budgets::settle`].
+#[derive(Debug)]
+#[must_use]
+pub(crate) struct Kept {
+    case: String,
+    usage: Usage,
+}
+
+impl Budgets {
+    /// New limits; what was spent stays spent.
+    pub(crate) fn limit(&mut self, limits: Limits) {
+        self.limits = limits;
+        for case in self.cases.values_mut() {
+            case.told = false;
+        }
+    }
+
+    /// Keeps an estimate aside. `day` is the number of the day (UTC).
+    ///
+    /// # Errors
+    /// A limit would be passed, and whether this is the first time that this is said of the case.
+    pub(crate) fn keep(&mut self, case: &str, wanted: Usage, day: i64) -> Result<Kept, (Spent, bool)> {
+        self.turn(day);
+        let Limits { case_tokens, case_micro_dollars, day_micro_dollars } = self.limits;
+        let (day_spent, day_kept) = (self.day_spent, self.day_kept);
+        let entry = self.cases.entry(case.to_owned()).or_default();
+        let over = |limit: Option<u64>, spent: u64, kept: u64, wanted: u64| {
+            let spent = spent.saturating_add(kept);
+            // A limit that is reached exactly is spent, even if the next inference were free.
+            limit.filter(|l| spent >= *l || spent.saturating_add(wanted) > *l).map(|limit| (limit, spent, wanted))
+        };
+        let spent = over(case_tokens, total(&entry.spent), total(&entry.kept), total(&wanted))
+            .map(|(limit, spent, wanted)| Spent::CaseTokens { limit, spent, wanted })
+            .or_else(|| {
+                let (spent, kept) = (entry.spent.micro_dollars, entry.kept.micro_dollars);
+                over(case_micro_dollars, spent, kept, wanted.micro_dollars)
+                    .map(|(limit, spent, wanted)| Spent::CaseMoney { limit, spent, wanted })
+            })
+            .or_else(|| {
+                over(day_micro_dollars, day_spent, day_kept, wanted.micro_dollars)
+                    .map(|(limit, spent, wanted)| Spent::DayMoney { limit, spent, wanted })
+            });
+        if let Some(spent) = spent {
+            return Err((spent, !std::mem::replace(&mut entry.told, true)));
+        }
+        entry.kept = add(&entry.kept, &wanted);
+        entry.running += 1;
+        self.day_kept = self.day_kept.saturating_add(wanted.micro_dollars);
+        Ok(Kept { case: case.to_owned(), usage: wanted })
+    }
+
+    /// Books what an inference used in place of its estimate; whether somebody has to be told that a limit is now passed, because
+    /// the estimate was too low.
+    pub(crate) fn settle(&mut self, kept: Kept, used: Usage, day: i64) -> bool {
+        self.turn(day);
+        let Kept { case, usage } = kept;
+        self.day_kept = self.day_kept.saturating_sub(usage.micro_dollars);
+        self.day_spent = self.day_spent.saturating_add(used.micro_dollars);
+        let mut passed = self.limits.day_micro_dollars.is_some_and(|limit| self.day_spent > limit);
+        if let Some(entry) = self.cases.get_mut(&case) {
+            entry.kept = subtract(&entry.kept, &usage);
+            entry.spent = add(&entry.spent, &used);
+            entry.running = entry.running.saturating_sub(1);
+            passed |= self.limits.case_tokens.is_some_and(|limit| total(&entry.spent) > limit)
+                || self.limits.case_micro_dollars.is_some_and(|limit| entry.spent.micro_dollars > limit);
+            let told = entry.told;
+            entry.told |= passed;
+            passed &= !told;
+            if entry.ended && entry.running == 0 {
+                self.cases.remove(&case);
+            }
+        }
+        passed
+    }
+
+    /// Forgets a case, once its last inference has been settled.
+    pub(crate) fn end(&mut self, case: &str) {
+        match self.cases.get_mut(case) {
+            Some(entry) if entry.running > 0 => entry.ended = true,
+            Some(_) => drop(self.cases.remove(case)),
+            None => {}
+        }
+    }
+
+    /// A new day has spent nothing. A clock that goes back opens no new day.
+    fn turn(&mut self, day: i64) {
+        if day > self.day {
+            self.day = day;
+            self.day_spent = 0;
+        }
+    }
+}
+
+const fn total(usage: &Usage) -> u64 {
+    usage.input_tokens.saturating_add(usage.output_tokens)
+}
+
+/// The sum.
+pub(crate) const fn add(a: &Usage, b: &Usage) -> Usage {
+    Usage {
+        input_tokens: a.input_tokens.saturating_add(b.input_tokens),
+        output_tokens: a.output_tokens.saturating_add(b.output_tokens),
+        micro_dollars: a.micro_dollars.saturating_add(b.micro_dollars),
+    }
+}
+
+const fn subtract(a: &Usage, b: &Usage) -> Usage {
+    Usage {
+        input_tokens: a.input_tokens.saturating_sub(b.input_tokens),
+        output_tokens: a.output_tokens.saturating_sub(b.output_tokens),
+        micro_dollars: a.micro_dollars.saturating_sub(b.micro_dollars),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,106 @@
+//! TLS: the certificate has to be the name's, by an authority that is trusted.
+
+use std::io::{Read as _, Write as _};
+use std::net::{SocketAddr, TcpListener};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use countersign_plan::egress::{Egress, HostGrant, HttpGrant};
+use countersign_wire::egress::ask;
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use tokio_rustls::rustls::{ServerConfig, ServerConnection, StreamOwned, crypto};
+
+use crate::house::{House, bearer, get, handle};
+
+/// A server for one name, and the file of the authority that vouches for it.
+fn serve(name: &str, folder: &tempfile::TempDir) -> (SocketAddr, PathBuf) {
+    let mut authority = CertificateParams::new(vec![]).unwrap();
+    authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let authority = CertifiedIssuer::self_signed(authority, KeyPair::generate().unwrap()).unwrap();
+    let key = KeyPair::generate().unwrap();
+    let certificate = CertificateParams::new(vec![name.to_owned()]).unwrap().signed_by(&key, &authority).unwrap();
+    let file = folder.path().join("authority.pem");
+    std::fs::write(&file, authority.pem()).unwrap();
+    let chain = vec![CertificateDer::from(certificate.der().to_vec())];
+    let config = ServerConfig::builder_with_provider(Arc::new(crypto::ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(chain, PrivateKeyDer::try_from(key.serialize_der()).unwrap())
+        .unwrap();
+    let config = Arc::new(config);
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        while let Ok((socket, _)) = listener.accept() {
+            let mut stream = StreamOwned::new(ServerConnection::new(Arc::clone(&config)).unwrap(), socket);
+            let mut head = [0; 4096];
+            let Ok(got) = stream.read(&mut head) else { continue };
+            let said = String::from_utf8_lossy(&head[..got]).into_owned();
+            let body = format!("{:?} {}", stream.conn.server_name(), said.lines().next().unwrap());
+            let answer = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len());
+            drop(stream.write_all(answer.as_bytes()));
+            stream.conn.send_close_notify();
+            drop(stream.flush());
+        }
+    });
+    (address, file)
+}
+
+fn granted(host: &str, port: u16) -> Egress {
+    let at = HostGrant { host: host.to_owned(), port, private: true };
+    let http = vec![HttpGrant { method: "GET".to_owned(), tls: true, at, path: "/".to_owned() }];
+    Egress { http, secrets: vec![handle("s", &["*.example"])], ..Egress::default() }
+}
+
+fn house(authority: Option<&PathBuf>) -> House {
+    let authorities = authority.map_or(String::new(), |file| format!("authorities: {}\n", file.display()));
+    let text = format!(
+        "schema: countersign.broker/v1\nsecrets: {{s: {{from: {{env: S}}}}}}\nhosts: {{good.example: [127.0.0.1], bad.example: [127.0.0.1]}}\n{authorities}"
+    );
+    House::start(&text, &[("S", "value-0123456789")])
+}
+
+#[test]
+fn the_name_that_was_granted_is_the_name_of_the_certificate() {
+    let folder = tempfile::tempdir().unwrap();
+    let (address, authority) = serve("good.example", &folder);
+    let mut trusting = house(Some(&authority));
+    let fetch = |host: &str| ask::Fetch { auth: bearer("s"), ..get(&format!("https://{host}:{}/", address.port())) };
+    let id = trusting.lease(granted("good.example", address.port()));
+    let fetched = trusting.fetched(id, fetch("good.example"));
+    assert_eq!(fetched.body, b"Some(\"good.example\") GET / HTTP/1.1");
+    // The same server under another name, and the same name without trust in its authority.
+    let id = trusting.lease(granted("bad.example", address.port()));
+    let refused = trusting.refusal(id, ask::Kind::Fetch(fetch("bad.example")));
+    assert!(!refused.violation && refused.message.contains("certificate"), "{refused:?}");
+    let mut wary = house(None);
+    let id = wary.lease(granted("good.example", address.port()));
+    let refused = wary.refusal(id, ask::Kind::Fetch(fetch("good.example")));
+    assert!(refused.message.contains("certificate"), "{refused:?}");
+}
+
+#[test]
+fn authorities_that_are_none_make_nothing_reachable() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("empty.pem");
+    std::fs::write(&file, "nothing").unwrap();
+    let mut house = House::bare(&[]);
+    let booted = house.boot(&format!("schema: countersign.broker/v1\nauthorities: {}\n", file.display()));
+    assert!(booted.error.contains("/authorities"), "{}", booted.error);
+}
+
+/// A secret goes to a public host by TLS only.
+#[test]
+fn a_secret_is_not_sent_in_clear_to_a_public_host() {
+    let mut house = House::start(
+        "schema: countersign.broker/v1\nsecrets: {s: {from: {env: S}}}\nhosts: {api.example: [93.184.215.14]}\n",
+        &[("S", "value-0123456789")],
+    );
+    let at = HostGrant { host: "api.example".to_owned(), port: 80, private: false };
+    let http = vec![HttpGrant { method: "GET".to_owned(), tls: false, at, path: "/".to_owned() }];
+    let id = house.lease(Egress { http, secrets: vec![handle("s", &["api.example"])], ..Egress::default() });
+    let fetch = ask::Fetch { auth: bearer("s"), ..get("http://api.example/") };
+    assert!(house.refusal(id, ask::Kind::Fetch(fetch)).message.contains("https only"));
+}

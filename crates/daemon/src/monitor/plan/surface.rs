@@ -1,0 +1,208 @@
+//! Which tools a planner sees: none but a few that read, until it loads groups by name.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use countersign_plan::id::ToolName;
+use countersign_plan::tool::{Driver, Manifest, TargetKind, Tool};
+use countersign_wire::planner::{Surface, SurfaceTool};
+
+/// The group whose reading tools are there from the start.
+const FIRST: &str = "files";
+/// The group of tools that name none.
+const UNGROUPED: &str = "other";
+/// The largest surface, in bytes of JSON; one that is larger leaves the model no room.
+const LARGEST: usize = 512 << 10;
+/// Tools that the description of a group names.
+const NAMED: usize = 12;
+
+/// Why tools were not loaded. The planner may go on.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum NotLoaded {
+    /// No such group.
+    #[error("no group `{0}` exists; load one of the list")]
+    Unknown(String),
+    /// Together they are too many.
+    #[error("these tools take {0} bytes to describe, and at most {LARGEST} are shown; load fewer groups")]
+    Large(usize),
+}
+
+/// The groups that a planner loaded.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Loaded(BTreeSet<String>);
+
+impl Loaded {
+    /// Loads further groups; all of them, or nothing changes.
+    ///
+    /// # Errors
+    /// An unknown group, or too much at once.
+    pub(crate) fn load(&mut self, groups: &[String], manifest: &Manifest) -> Result<Surface, NotLoaded> {
+        let known: BTreeSet<&str> = manifest.iter().filter(|tool| is_offered(tool)).map(group).collect();
+        if let Some(unknown) = groups.iter().find(|name| !known.contains(name.as_str())) {
+            return Err(NotLoaded::Unknown(countersign_plan::text::escape(unknown)));
+        }
+        let mut more = self.clone();
+        more.0.extend(groups.iter().cloned());
+        let surface = more.surface(manifest);
+        let size = serde_json::to_vec(&surface).map_or(usize::MAX, |bytes| bytes.len());
+        if size > LARGEST {
+            return Err(NotLoaded::Large(size));
+        }
+        *self = more;
+        Ok(surface)
+    }
+
+    /// All that the planner sees now.
+    pub(crate) fn surface(&self, manifest: &Manifest) -> Surface {
+        let mut groups: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        for tool in manifest.iter().filter(|tool| is_offered(tool)) {
+            groups.entry(group(tool)).or_default().push(tool.definition().name.as_str());
+        }
+        let groups = groups.into_iter().map(|(name, tools)| (name.to_owned(), listed(&tools))).collect();
+        let tools = manifest.iter().filter(|tool| self.shows(tool)).map(shown).collect();
+        Surface { groups, tools }
+    }
+
+    /// The tool of that name, if the planner sees it and may read with it now.
+    pub(crate) fn readable<'a>(&self, name: &str, manifest: &'a Manifest) -> Option<&'a Tool> {
+        let name: ToolName = name.parse().ok()?;
+        manifest.get(&name).filter(|tool| self.shows(tool) && is_readable(tool))
+    }
+
+    fn shows(&self, tool: &Tool) -> bool {
+        is_offered(tool) && (self.0.contains(group(tool)) || (group(tool) == FIRST && is_readable(tool)))
+    }
+}
+
+fn group(tool: &Tool) -> &str {
+    tool.definition().group.as_deref().unwrap_or(UNGROUPED)
+}
+
+/// Whether anything here can carry it out.
+fn is_offered(tool: &Tool) -> bool {
+    tool.definition().driver != Driver::None
+}
+
+/// Whether a planner may read with it before it proposes: harmless, and either built in and local, or a tool that the
+/// deployment's own manifest brings, whose road leads to one place. Where the planner itself would say where to (a URL), it belongs
+/// into a plan.
+fn is_readable(tool: &Tool) -> bool {
+    let definition = tool.definition();
+    let one_place = match definition.driver {
+        Driver::Builtin(_) => is_local(definition.target.kind),
+        Driver::Http(_) | Driver::Mcp(_) => true,
+        Driver::None | Driver::Command(_) => false,
+    };
+    one_place && definition.effect.is_harmless() && !definition.exposes
+}
+
+const fn is_local(kind: TargetKind) -> bool {
+    match kind {
+        TargetKind::File | TargetKind::Directory | TargetKind::Memory => true,
+        TargetKind::Host
+        | TargetKind::Url
+        | TargetKind::Email
+        | TargetKind::Channel
+        | TargetKind::Account
+        | TargetKind::Database
+        | TargetKind::Calendar
+        | TargetKind::Process
+        | TargetKind::Record
+        | TargetKind::Other => false,
+    }
+}
+
+fn listed(tools: &[&str]) -> String {
+    let more = tools.len().saturating_sub(NAMED);
+    let named = tools.iter().take(NAMED).copied().collect::<Vec<_>>().join(", ");
+    if more > 0 { format!("{named} and {more} more") } else { named }
+}
+
+fn shown(tool: &Tool) -> SurfaceTool {
+    let definition = tool.definition();
+    let reversibility = serde_json::to_value(definition.reversibility).ok();
+    SurfaceTool {
+        name: definition.name.to_string(),
+        description: definition.description.clone(),
+        args: definition.args.clone(),
+        effect: definition.effect.as_str().to_owned(),
+        reversibility: reversibility.as_ref().and_then(|word| word.as_str()).unwrap_or_default().to_owned(),
+        readable: is_readable(tool),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use countersign_plan::tool::Manifest;
+
+    use super::{Loaded, NotLoaded};
+
+    fn names(loaded: &Loaded, manifest: &Manifest) -> Vec<String> {
+        loaded.surface(manifest).tools.into_iter().map(|tool| tool.name).collect()
+    }
+
+    #[test]
+    fn at_the_start_only_tools_that_read_files_are_seen() {
+        let manifest = Manifest::builtin().unwrap();
+        let loaded = Loaded::default();
+        let mut seen = names(&loaded, &manifest);
+        seen.sort();
+        assert_eq!(seen, ["list_directory", "read_file", "search_files"]);
+        assert!(loaded.surface(&manifest).tools.iter().all(|tool| tool.readable));
+        assert!(loaded.surface(&manifest).groups.iter().any(|(name, tools)| name == "mail" && tools == "send_email"));
+        assert!(loaded.readable("read_file", &manifest).is_some());
+        for hidden in ["write_file", "memory_read", "http_request", "no such tool", ""] {
+            assert!(loaded.readable(hidden, &manifest).is_none(), "{hidden}");
+        }
+    }
+
+    #[test]
+    fn a_group_is_loaded_whole_and_only_what_reads_this_machine_can_be_read_with() {
+        let manifest = Manifest::builtin().unwrap();
+        let mut loaded = Loaded::default();
+        let all: Vec<String> = loaded.surface(&manifest).groups.into_iter().map(|(name, _)| name).collect();
+        let surface = loaded.load(&all, &manifest).unwrap();
+        assert_eq!(surface.tools.len(), manifest.iter().count());
+        let mut readable: Vec<String> =
+            surface.tools.into_iter().filter(|tool| tool.readable).map(|tool| tool.name).collect();
+        readable.sort();
+        assert_eq!(readable, ["list_directory", "memory_read", "read_file", "search_files"]);
+        assert!(loaded.readable("http_request", &manifest).is_none(), "what leaves this machine belongs into a plan");
+        assert!(loaded.readable("write_file", &manifest).is_none());
+    }
+
+    #[test]
+    fn the_deployments_own_tools_are_read_with_only_where_they_only_read_at_one_place() {
+        let tool = |name: &str, effect: &str, driver: serde_json::Value| {
+            let reversibility = if effect == "read" { "pure" } else { "irreversible" };
+            serde_json::json!({
+                "name": name, "group": "ours", "description": "A tool.", "effect": effect, "reversibility": reversibility,
+                "target": {"kind": "other"}, "args": {"type": "object", "additionalProperties": false},
+                "output": {"trust": "party", "secrecy": "internal"}, "driver": driver,
+            })
+        };
+        let http = serde_json::json!({"http": {"method": "GET", "url": "https://api.corp.example/v1"}});
+        let mut manifest = Manifest::builtin().unwrap();
+        let tools = vec![
+            tool("look", "read", http.clone()),
+            tool("change", "update", http),
+            tool("ask", "read", serde_json::json!({"mcp": {"server": "wiki", "tool": "search"}})),
+            tool("run", "read", serde_json::json!({"command": {"argv": ["ls"]}})),
+        ];
+        manifest.extend(tools).unwrap();
+        let mut loaded = Loaded::default();
+        assert!(loaded.readable("look", &manifest).is_none(), "not loaded");
+        loaded.load(&["ours".to_owned()], &manifest).unwrap();
+        let readable = |name: &str| loaded.readable(name, &manifest).is_some();
+        assert!(readable("look") && readable("ask"));
+        assert!(!readable("change") && !readable("run"));
+    }
+
+    #[test]
+    fn an_unknown_group_loads_nothing() {
+        let manifest = Manifest::builtin().unwrap();
+        let mut loaded = Loaded::default();
+        let asked = ["mail".to_owned(), "root".to_owned()];
+        assert_eq!(loaded.load(&asked, &manifest), Err(NotLoaded::Unknown("root".to_owned())));
+        assert_eq!(loaded, Loaded::default());
+    }
+}

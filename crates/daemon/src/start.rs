@@ -1,0 +1,316 @@
+//! The start: every part in the order in which it may know of the others.
+
+use std::fs::File;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::Receiver;
+
+use countersign_gate::clock::Moment;
+use countersign_gate::configuration::{Places, Settings};
+use countersign_gate::event::Event;
+use countersign_gate::gate::Gate;
+use countersign_gate::key::GateKey;
+use countersign_ledger::checkpoint::KeyName;
+use countersign_ledger::ledger::OpenError;
+use countersign_ledger::reader::Payload;
+use countersign_ledger::seal::MasterKey;
+use countersign_ledger::store::sqlite::SqliteStore;
+use countersign_ledger::{Ledger, Query, RecordKind};
+use countersign_plan::time::Span;
+use countersign_policy::deployment::ApprovalMode;
+use countersign_wire::zygote::to_zygote::Boot;
+use rustix::fs::FlockOperation;
+
+use crate::clock::Clock;
+use crate::configure::Configurations;
+use crate::folders::{Folders, private_folder};
+use crate::monitor::{Brokerage, Command, Monitor, State};
+use crate::{keys, sockets, zygote};
+
+const USAGE: &str = "usage: countersignd --state DIR --runtime DIR --config DIR [--four-eyes] [--environment]
+    the monitor of Countersign; `countersign up` starts it with the right folders";
+
+/// The command line.
+#[derive(Debug, Clone)]
+pub(crate) struct Arguments {
+    folders: Folders,
+    approval: ApprovalMode,
+    /// Whether descriptor 0 holds the variables that the broker's configuration names.
+    environment: bool,
+}
+
+impl Arguments {
+    /// Reads the command line.
+    pub(crate) fn parse(words: impl Iterator<Item = String>) -> Result<Self, String> {
+        let (mut state, mut runtime, mut config) = (None, None, None);
+        let (mut approval, mut environment) = (ApprovalMode::Inline, false);
+        let mut words = words;
+        while let Some(word) = words.next() {
+            let place = match word.as_str() {
+                "--state" => &mut state,
+                "--runtime" => &mut runtime,
+                "--config" => &mut config,
+                "--four-eyes" => {
+                    approval = ApprovalMode::FourEyes;
+                    continue;
+                }
+                "--environment" => {
+                    environment = true;
+                    continue;
+                }
+                _ => return Err(USAGE.to_owned()),
+            };
+            let folder = words.next().map(PathBuf::from).filter(|path| path.is_absolute());
+            *place = Some(folder.ok_or_else(|| format!("{word} takes an absolute path\n{USAGE}"))?);
+        }
+        match (state, runtime, config) {
+            (Some(state), Some(runtime), Some(config)) => {
+                Ok(Self { folders: Folders { state, runtime, config }, approval, environment })
+            }
+            _ => Err(USAGE.to_owned()),
+        }
+    }
+}
+
+/// Runs the monitor until it is told to end.
+pub(crate) fn run(arguments: &Arguments) -> Result<(), String> {
+    let text = |what: &'static str| move |e: std::io::Error| format!("{what}: {e}");
+    rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
+    // A session of its own; it fails only for a process that leads one already.
+    let _ = rustix::process::setsid();
+    rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable)
+        .map_err(|e| format!("cannot become non-dumpable: {e}"))?;
+    let environment = if arguments.environment { Some(environment().map_err(text("descriptor 0"))?) } else { None };
+    let own = std::env::current_exe().map_err(text("own program"))?;
+    let program = own.with_file_name("countersign-zygote");
+    let (channel, _zygote) = zygote::start(&program)
+        .map_err(|e| format!("{}: {e}; it is installed beside countersignd", program.display()))?;
+
+    let folders = canonical(&arguments.folders)?;
+    let _lock = lock(&folders.state)?;
+    let clock = Clock::start();
+    let (mut secret, ledger) = open_ledger(&folders.state)?;
+    let key = GateKey::from_bytes(&mut secret).map_err(|e| e.to_string())?;
+
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .thread_stack_size(512 << 10)
+        .enable_all()
+        .build()
+        .map_err(text("async runtime"))?;
+    let (monitor, commands) = Monitor::channel();
+    let ended = monitor.clone();
+    let zygote = zygote::Zygote::attach(channel, move || ended.zygote_ended()).map_err(text("zygote"))?;
+    let mut configurations = Configurations::new(&folders)?;
+    trusted_before(&ledger, &mut configurations)?;
+    let places = places(&folders, &configurations);
+    let settings = Settings::new(arguments.approval, places);
+    let moment = Moment { wall: clock.wall(), monotonic: Span::from_millis(clock.monotonic_ms()) };
+    let machine = serde_json::json!({"version": env!("CARGO_PKG_VERSION"), "kernel": kernel()});
+    let mut reader = ledger.reader().map_err(|e| e.to_string())?;
+    let mut broken = None;
+    let history = reader.records(Query::default()).map_while(|record| record.map_err(|e| broken = Some(e)).ok());
+    let (gate, transition) = Gate::boot(settings, key, history, moment, machine).map_err(|e| e.to_string())?;
+    if let Some(e) = broken {
+        return Err(format!("the ledger cannot be read: {e}"));
+    }
+    let boot = Boot {
+        gate_key: gate.public_key().to_bytes().to_vec(),
+        epoch: gate.epoch(),
+        own: configurations.own_folders(),
+        signature: Vec::new(),
+    };
+    let capabilities = zygote.boot(boot).map_err(text("zygote"))?;
+    let (propose, operate) = {
+        let _inside = runtime.enter();
+        sockets::bind(&folders.runtime).map_err(|e| format!("{}: {e}", folders.runtime.display()))?
+    };
+    let mut state = State {
+        gate,
+        ledger,
+        zygote,
+        monitor: monitor.clone(),
+        clock,
+        runtime: runtime.handle().clone(),
+        configurations,
+        folders,
+        capabilities: serde_json::from_slice(&capabilities).unwrap_or_default(),
+        runs: Default::default(),
+        watchers: Default::default(),
+        rates: Default::default(),
+        plans: Default::default(),
+        brokerage: Brokerage::new(&own.with_file_name("countersign-broker"), environment),
+        rotating: None,
+        failed: false,
+    };
+    // The start itself is recorded before anybody is answered.
+    state.first(transition)?;
+    if state.is_broker_configured() {
+        state.keep_spare();
+    }
+    runtime.spawn(sockets::serve_propose(propose, monitor.clone()));
+    runtime.spawn(sockets::serve_operator(operate, monitor.clone()));
+    runtime.spawn(signals(monitor));
+    serve(state, &commands);
+    Ok(())
+}
+
+/// The variables for the broker, off descriptor 0, where no child would look for them.
+fn environment() -> std::io::Result<OwnedFd> {
+    let kept = rustix::io::fcntl_dupfd_cloexec(std::io::stdin(), 3)?;
+    let nothing = File::open("/dev/null")?;
+    rustix::stdio::dup2_stdin(nothing)?;
+    Ok(kept)
+}
+
+fn serve(mut state: State, commands: &Receiver<Command>) {
+    state.serve(commands);
+    state.end_all_children();
+    state.end_all_planners();
+    state.brokerage.end();
+    if let Err(e) = state.ledger.close() {
+        crate::log(&format!("the ledger did not close cleanly: {e}"));
+    }
+    // Last: who waits for the end looks at these.
+    for socket in ["propose.sock", "operator.sock"] {
+        drop(std::fs::remove_file(state.folders.runtime.join(socket)));
+    }
+}
+
+/// The configuration files that approvers trusted, from the ledger.
+fn trusted_before(ledger: &Ledger, configurations: &mut Configurations) -> Result<(), String> {
+    let mut reader = ledger.reader().map_err(|e| e.to_string())?;
+    let query = Query { kinds: vec![RecordKind::TrustGranted], ..Query::default() };
+    for record in reader.records(query) {
+        let record = record.map_err(|e| e.to_string())?;
+        let Payload::Open(payload) = &record.payload else { continue };
+        let text = |name: &str| payload.get(name).and_then(serde_json::Value::as_str);
+        if let (Some(path), Some(Ok(digest))) = (text("path"), text("digest").map(str::parse)) {
+            configurations.trust(path, digest);
+        }
+    }
+    Ok(())
+}
+
+async fn signals(monitor: Monitor) {
+    use tokio::signal::unix::{SignalKind, signal};
+    let (Ok(mut term), Ok(mut int)) = (signal(SignalKind::terminate()), signal(SignalKind::interrupt())) else {
+        return;
+    };
+    tokio::select! { _ = term.recv() => {}, _ = int.recv() => {} }
+    monitor.send(Command::Shutdown);
+}
+
+/// Makes the folders and names them without links, as the kernel will.
+fn canonical(folders: &Folders) -> Result<Folders, String> {
+    let make = |path: &Path| -> Result<PathBuf, String> {
+        private_folder(path).map_err(|e| format!("{}: {e}", path.display()))?;
+        path.canonicalize().map_err(|e| format!("{}: {e}", path.display()))
+    };
+    Ok(Folders { state: make(&folders.state)?, runtime: make(&folders.runtime)?, config: make(&folders.config)? })
+}
+
+/// One monitor for one state folder.
+fn lock(state: &Path) -> Result<File, String> {
+    let path = state.join("lock");
+    let place = |e: std::io::Error| format!("{}: {e}", path.display());
+    let file = File::options().create(true).truncate(false).write(true).mode(0o600).open(&path).map_err(place)?;
+    rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive)
+        .map_err(|_| format!("{}: another monitor runs on this state folder", path.display()))?;
+    Ok(file)
+}
+
+/// Opens the ledger with the gate's key, or with the next one if a rotation was cut off after the ledger believed it.
+fn open_ledger(state: &Path) -> Result<(keys::Secret, Ledger), String> {
+    let database = state.join("ledger.db");
+    // A ledger without its keys is not continued by new ones.
+    let fresh = !database.exists();
+    let gate = state.join(keys::GATE);
+    let next = state.join(keys::NEXT);
+    let secret = keys::load(&gate, fresh).map_err(|e| e.to_string())?;
+    match open_with(state, &database, &secret, fresh) {
+        Ok(ledger) => Ok((secret, ledger)),
+        Err(first) if next.exists() => {
+            let secret = keys::load(&next, false).map_err(|e| e.to_string())?;
+            let ledger = open_with(state, &database, &secret, fresh).map_err(|_| first)?;
+            keys::store(&gate, &secret).map_err(|e| e.to_string())?;
+            drop(std::fs::remove_file(&next));
+            Ok((secret, ledger))
+        }
+        Err(e) => Err(e),
+    }
+}
+
+fn open_with(state: &Path, database: &Path, secret: &keys::Secret, fresh: bool) -> Result<Ledger, String> {
+    let master = MasterKey::from_bytes(&mut *keys::load(&state.join(keys::MASTER), fresh).map_err(|e| e.to_string())?);
+    let key = GateKey::from_bytes(&mut secret.clone()).map_err(|e| e.to_string())?;
+    let name: KeyName = KEY_NAME.parse().map_err(|e| format!("{e}"))?;
+    let store = SqliteStore::open(database).map_err(|e| format!("{}: {e}", database.display()))?;
+    let opened = Ledger::open(Box::new(store), Box::new(key.checkpoint_signer(name)), master, &state.join("head"));
+    opened.map_err(|e: OpenError| format!("{}: {e}", database.display()))
+}
+
+/// The name of the gate's key in signed heads.
+pub(crate) const KEY_NAME: &str = "countersign";
+
+fn places(folders: &Folders, configurations: &Configurations) -> Places {
+    let text = |path: PathBuf| path.to_string_lossy().into_owned();
+    Places {
+        system: existing(&SYSTEM),
+        readable: existing(&READABLE),
+        toolchains: configurations.toolchains(),
+        libraries: existing(&["/usr/lib", "/usr/lib64", "/lib", "/lib64", "/usr/local/lib"]),
+        hidden: configurations.credentials(),
+        own: configurations.own_folders(),
+        memory: text(folders.state.join("memory")),
+        snapshots: text(folders.state.join("snapshots")),
+        snapshot_limit: crate::facts::SNAPSHOT_LIMIT,
+    }
+}
+
+/// Where programs and libraries live.
+const SYSTEM: [&str; 7] = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];
+
+/// The public configuration that programs need to start: no private key, no password hash, no `/etc` as a whole.
+const READABLE: [&str; 12] = [
+    "/etc/alternatives",
+    "/etc/ca-certificates.conf",
+    "/etc/group",
+    "/etc/hosts",
+    "/etc/ld.so.cache",
+    "/etc/localtime",
+    "/etc/mime.types",
+    "/etc/nsswitch.conf",
+    "/etc/passwd",
+    "/etc/protocols",
+    "/etc/services",
+    "/etc/ssl/certs",
+];
+
+/// Those of the list that are there and are no links.
+fn existing(paths: &[&str]) -> Vec<String> {
+    let real = |path: &&&str| std::fs::symlink_metadata(path).is_ok_and(|meta| meta.is_dir() || meta.is_file());
+    paths.iter().filter(real).map(|path| (*path).to_owned()).collect()
+}
+
+fn kernel() -> String {
+    rustix::system::uname().release().to_string_lossy().into_owned()
+}
+
+impl State {
+    fn first(&mut self, transition: countersign_gate::transition::Transition) -> Result<(), String> {
+        let directives = match transition.ready() {
+            Ok(directives) => directives,
+            Err(transition) => {
+                let (entries, withheld) = transition.into_parts();
+                let proof =
+                    self.ledger.append(entries).wait().map_err(|e| format!("the start cannot be recorded: {e}"))?;
+                withheld.release(&proof).map_err(|e| e.to_string())?
+            }
+        };
+        self.directives(directives, crate::monitor::Answer::Nobody);
+        self.event(Event::Tick, crate::monitor::Answer::Nobody);
+        Ok(())
+    }
+}

@@ -1,0 +1,22 @@
+//! The monitor as a real process: started, spoken to over its sockets, killed, started again.
+//!
+//! Needs the programs beside each other: `cargo build --bins` (the checks do that first).
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a failed expectation is a failed test"
+)]
+
+mod attack;
+mod crash;
+mod goal;
+mod harness;
+mod life;
+mod network;
+mod outside;
+mod thinker;

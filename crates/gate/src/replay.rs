@@ -1,0 +1,162 @@
+//! One case as its records tell it: what is needed to go on from there, and nothing that was stored as a stage.
+
+use countersign_plan::artifact::Plan;
+use countersign_plan::digest::Digest;
+use countersign_plan::verdict::Verdict;
+use countersign_policy::review::StepReview;
+use serde_json::Value;
+
+use crate::case::{Counted, Dossier};
+use crate::gate::terms;
+use crate::machine::{Aim, Ending, Eyes, Fact, Terms};
+
+/// The records of one case, in order, from its latest proposal on.
+#[derive(Debug, Default)]
+pub(crate) struct Past {
+    proposal: Option<Value>,
+    decision: Option<Value>,
+    facts: Vec<Fact>,
+    approvals: Vec<Value>,
+    hidden: bool,
+    /// How the case was opened, if for a goal.
+    pursued: Option<Value>,
+    /// Whether the case ended, and not only a version of its plan.
+    closed: bool,
+    ending: Option<Ending>,
+}
+
+/// What the records of a case come to.
+pub(crate) enum Reconstruction {
+    /// It ended so; what it was, where the records still say it.
+    Over(Option<Ending>, Option<Value>, Option<(Box<Dossier>, Terms, Vec<Fact>)>),
+    /// It goes on from here.
+    Open(Box<Dossier>, Terms, Vec<Fact>),
+    /// It was opened for a goal, and nothing of it is under way: with its planner it is over.
+    Unpursued,
+    /// It did not end, and what it was about cannot be read any more.
+    Unreadable(&'static str),
+}
+
+impl Past {
+    /// A new version: what was said about the one before is over.
+    pub(crate) fn propose(&mut self, payload: Value) {
+        *self = Self { proposal: Some(payload), pursued: self.pursued.take(), ..Self::default() };
+    }
+
+    /// How it was opened.
+    pub(crate) fn open(&mut self, payload: Value) {
+        self.pursued = Some(payload).filter(|p| p.get("pursued").and_then(Value::as_bool).unwrap_or(false));
+    }
+
+    /// The case ended.
+    pub(crate) fn close(&mut self, payload: &Value) {
+        self.closed = true;
+        self.ending = payload.get("ending").and_then(Value::as_str).and_then(Ending::from_word);
+    }
+
+    /// Nothing more is kept of the case than that it ended, if it did.
+    pub(crate) fn forget(&mut self) {
+        if self.closed {
+            *self = Self { closed: true, ..Self::default() };
+        }
+    }
+
+    /// A fact, with the payload that states it.
+    pub(crate) fn add(&mut self, fact: Fact, payload: Value) {
+        match fact {
+            Fact::Reviewed => self.decision = Some(payload),
+            Fact::Approved { .. } => self.approvals.push(payload),
+            Fact::Withdrawn(ref key) => {
+                self.approvals.retain(|approval| approval.get("key").and_then(Value::as_str) != Some(key.as_str()));
+            }
+            Fact::Denied(_)
+            | Fact::Countersigned(_)
+            | Fact::Permitted { .. }
+            | Fact::Refused { .. }
+            | Fact::Intended { .. }
+            | Fact::Outcome { .. }
+            | Fact::Critical(_)
+            | Fact::Halted(_)
+            | Fact::Indeterminate { .. }
+            | Fact::Settled { .. }
+            | Fact::Stray
+            | Fact::Closed(_) => {}
+        }
+        self.facts.push(fact);
+    }
+
+    /// A record of the case that cannot be read.
+    pub(crate) fn hide(&mut self) {
+        self.hidden = true;
+    }
+
+    /// What the records come to.
+    pub(crate) fn reconstruct(self) -> Reconstruction {
+        if self.closed {
+            let (ending, opened) = (self.ending, self.pursued.clone());
+            let dossier = if self.hidden { None } else { self.dossier().ok() };
+            return Reconstruction::Over(ending, opened, dossier.map(|(d, terms, facts)| (Box::new(d), terms, facts)));
+        }
+        if self.hidden {
+            return Reconstruction::Unreadable("payloads of the case were erased");
+        }
+        let over = self.facts.iter().any(|fact| matches!(fact, Fact::Closed(_)));
+        if self.pursued.is_some() && (self.proposal.is_none() || over) {
+            return Reconstruction::Unpursued;
+        }
+        match self.dossier() {
+            Ok((dossier, terms, facts)) => Reconstruction::Open(Box::new(dossier), terms, facts),
+            Err(problem) => Reconstruction::Unreadable(problem),
+        }
+    }
+
+    fn dossier(self) -> Result<(Dossier, Terms, Vec<Fact>), &'static str> {
+        let proposal = self.proposal.ok_or("its proposal is missing")?;
+        let decision = self.decision.ok_or("its decision is missing")?;
+        let text = |value: &Value, key: &str| value.get(key).and_then(Value::as_str).map(str::to_owned);
+        let bytes = countersign_plan::canonical::to_vec(proposal.get("plan").ok_or("its plan is missing")?);
+        let digest = Digest::of(&bytes);
+        // A plan in which a secret was found is recorded without it, and is then not the plan that was judged.
+        if text(&proposal, "plan_digest").as_deref() != Some(digest.to_string().as_str()) {
+            return Err("its plan is not recorded as it was judged");
+        }
+        let (plan, draft) = Plan::read(&bytes).map_err(|_| "its plan cannot be read")?;
+        let verdict: Verdict = part(&decision, "verdict")?;
+        if verdict.plan_digest != Some(digest) {
+            return Err("its decision is about another plan");
+        }
+        let steps: Vec<StepReview> = part(&decision, "steps")?;
+        let eyes = text(&decision, "eyes")
+            .and_then(|word| Eyes::from_word(&word))
+            .ok_or("its decision lacks who may approve")?;
+        let pending_until = part(&decision, "pending_until")?;
+        let check = proposal.get("check").and_then(Value::as_bool).ok_or("its aim is missing")?;
+        let mut dossier = Dossier {
+            goal: text(&proposal, "goal").ok_or("its goal is missing")?,
+            pinned: proposal.get("pinned").and_then(Value::as_bool).ok_or("it does not say who gave its goal")?,
+            origin: text(&proposal, "origin").ok_or("its origin is missing")?,
+            plan,
+            draft,
+            bytes,
+            digest,
+            verdict,
+            steps,
+            approvals: Vec::new(),
+        };
+        for approval in &self.approvals {
+            let envelope = approval.get("envelope").ok_or("the signature of an approval is missing")?;
+            let digest = countersign_plan::canonical::digest(envelope);
+            let by = text(approval, "by").and_then(|by| by.parse().ok()).ok_or("an approval names nobody")?;
+            let key = text(approval, "key").and_then(|key| key.parse().ok()).ok_or("an approval names no key")?;
+            dossier.approvals.push(Counted { digest, by, key });
+        }
+        let aim = if check { Aim::Check } else { Aim::Run };
+        let terms = terms(&dossier, eyes, aim, pending_until);
+        Ok((dossier, terms, self.facts))
+    }
+}
+
+fn part<T: serde::de::DeserializeOwned>(value: &Value, key: &str) -> Result<T, &'static str> {
+    let part = value.get(key).cloned().ok_or("a part of its decision is missing")?;
+    serde_json::from_value(part).map_err(|_| "a part of its decision cannot be read")
+}

@@ -1,0 +1,13 @@
+//! The gate from outside: the model check over its transition function, and the whole gate with a real ledger and real keys.
+
+#![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, clippy::print_stdout, reason = "tests")]
+
+mod confinement;
+mod goal;
+mod house;
+mod model;
+mod people;
+mod pursuit;
+mod random;
+mod remote;
+mod run;

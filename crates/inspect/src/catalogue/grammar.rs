@@ -1,0 +1,396 @@
+//! The notation of the catalogue.
+//!
+//! ```text
+//! NAME… : OPERANDS ; OPTIONS ; TAGS
+//!   SUBCOMMAND : OPERANDS ; OPTIONS ; TAGS
+//! ```
+//!
+//! An operand is a [`Role`] with an arity: `role` (one), `role?`, `role*`, `role+`. An option is `-f` (a flag), `-f=role` (takes
+//! a value), `-f?=role` (takes one only when it is attached), each with tags: `-f!tag!tag=value`. `*` among the options
+//! waives every option that is not listed: those are flags that change nothing that matters here. A subcommand is one
+//! or more words, each a name, alternatives `a|b`, a prefix `get-*` or `*`; the line with the most words that are not `*` holds,
+//! then the longest. Options of the program hold for its subcommands too. `#` begins a comment.
+
+use std::collections::HashMap;
+
+use countersign_plan::tool::Effect;
+
+use crate::code::Language;
+use crate::inspection::FindingKind;
+
+/// What an operand or an option's value is to the program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// Nothing that matters: a number, a name, a format.
+    Text,
+    /// A file that is read.
+    Read,
+    /// A folder that is read with all below.
+    ReadTree,
+    /// A file that is made or overwritten.
+    Write,
+    /// A file that is appended to.
+    Append,
+    /// A file that is changed in place.
+    Update,
+    /// A folder, with all below, that is changed.
+    UpdateTree,
+    /// A file or folder that is removed.
+    Delete,
+    /// A file that is taken away to elsewhere.
+    Move,
+    /// A folder that is made.
+    MakeFolder,
+    /// A program to run.
+    Exec,
+    /// A file with code that is run or loaded.
+    Load,
+    /// The same, or the name of an installed module.
+    Module,
+    /// A shell line.
+    Command,
+    /// The rest of the words: a program and its arguments.
+    Argv,
+    /// The same, run elsewhere: in a container or on another machine.
+    RemoteArgv,
+    /// A script in this language, as text.
+    Code(Language),
+    /// A file with a script in this language; the rest are its arguments.
+    Script(Language),
+    /// Statements.
+    Sql,
+    /// A URL that is fetched.
+    Url,
+    /// A URL that data is sent to.
+    UrlSend,
+    /// A host that is contacted.
+    Host,
+    /// `host:path` that is fetched from, or a local path that is read.
+    RemoteRead,
+    /// `host:path` that is written to, or a local path.
+    RemoteWrite,
+    /// Data that is sent: the text itself, or `@FILE`.
+    Data,
+    /// The same, beside a request: a header, a login, a cookie.
+    Carry,
+    /// What is pushed where: `+x` overwrites, `:x` removes.
+    Refspec,
+    /// A file that is sent.
+    Send,
+    /// `NAME=VALUE`.
+    Variable,
+    /// A script of `sed`.
+    Sed,
+    /// A script of `awk`.
+    Awk,
+    /// A setting of git, `name=value`.
+    GitConfig,
+    /// A setting of ssh, `Name=value`.
+    SshConfig,
+    /// A method of HTTP.
+    Method,
+    /// Rights as `chmod` takes them.
+    Mode,
+    /// The folder that the program changes to first.
+    Folder,
+    /// PowerShell in base64.
+    Encoded,
+    /// What is removed, stopped or changed by name and is no file.
+    Named,
+    /// A package, a URL, or a folder with one.
+    Package,
+    /// A volume or mount of a container.
+    Volume,
+    /// An address of `socat`.
+    Socat,
+}
+
+/// How many operands a role takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Arity {
+    One,
+    Optional,
+    Any,
+    Some,
+}
+
+/// One operand of a grammar.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Slot {
+    pub(crate) role: Role,
+    pub(crate) arity: Arity,
+}
+
+/// What an option or a whole program does besides.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Tag {
+    /// An effect on a fixed path; `.` is the current folder.
+    Path(Effect, &'static str),
+    /// A connection to a fixed host, or to the registry of this name.
+    Net(&'static str),
+    /// An effect on something that is no file, named by the command.
+    Named(Effect),
+    /// A finding.
+    Find(FindingKind),
+    /// Goes beyond what is analysed.
+    Unknown,
+    /// Files are meant with all below.
+    Recursive,
+    /// Other operands than the usual ones.
+    As(Vec<Slot>),
+    /// What is read comes out unchanged.
+    Pass,
+    /// Nothing comes out.
+    Quiet,
+    /// What comes out is decoded.
+    Decodes,
+    /// Standard input goes to the host.
+    SendsInput,
+    /// What comes out is a host's answer.
+    Remote,
+    /// Standard input is code where no script is named.
+    InputCode(Language),
+    /// Standard input is SQL.
+    InputSql,
+    /// Only shows what would happen: effects are reads.
+    DryRun,
+    /// The first words may be `NAME=VALUE`.
+    Assignments,
+    /// Data is uploaded, so that a file is read and goes out.
+    Upload,
+    /// The name of the file that the URL's last component gives.
+    WritesUrlName,
+    /// The files that are named to be read are changed in place.
+    InPlace,
+    /// Names of files come out: those that went in, or any below the current folder.
+    Lists,
+    /// Shows something and does nothing else.
+    Inert,
+}
+
+/// An option.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Opt {
+    pub(crate) value: Option<Role>,
+    /// A value only where it is attached.
+    pub(crate) attached: bool,
+    pub(crate) tags: Vec<Tag>,
+}
+
+/// The grammar of a program or a subcommand.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Entry {
+    pub(crate) slots: Vec<Slot>,
+    pub(crate) options: HashMap<&'static str, Opt>,
+    pub(crate) tags: Vec<Tag>,
+    pub(crate) lenient: bool,
+    /// Options are one dash and a whole word.
+    pub(crate) single_dash: bool,
+    pub(crate) subcommands: Vec<(Vec<&'static str>, Entry)>,
+}
+
+impl Entry {
+    /// The subcommand that these words name, and how many of them it takes.
+    pub(crate) fn subcommand(&self, words: &[&str]) -> Option<(&Self, usize)> {
+        let fitting = self.subcommands.iter().filter(|(pattern, _)| {
+            pattern.len() <= words.len() && pattern.iter().zip(words).all(|(pattern, word)| fits(pattern, word))
+        });
+        let exact = |pattern: &[&str]| pattern.iter().filter(|word| **word != "*").count();
+        // Of equals the first: `max_by_key` would take the last.
+        let best =
+            fitting.reduce(
+                |best, next| {
+                    if (exact(&next.0), next.0.len()) > (exact(&best.0), best.0.len()) { next } else { best }
+                },
+            );
+        best.map(|(pattern, entry)| (entry, pattern.len()))
+    }
+
+    /// The most words that name a subcommand.
+    pub(crate) fn depth(&self) -> usize {
+        self.subcommands.iter().map(|(pattern, _)| pattern.len()).max().unwrap_or(0)
+    }
+}
+
+fn fits(pattern: &str, word: &str) -> bool {
+    pattern.split('|').any(|one| match one.split_once('*') {
+        Some((head, tail)) => word.len() >= head.len() + tail.len() && word.starts_with(head) && word.ends_with(tail),
+        None => one == word,
+    })
+}
+
+type Entries = Vec<(Vec<&'static str>, Entry)>;
+
+/// Reads a file of the catalogue.
+///
+/// # Errors
+/// The number of a line that cannot be read, and why.
+pub(crate) fn read(source: &'static str) -> Result<Entries, String> {
+    let mut out: Entries = Vec::new();
+    for (number, line) in source.lines().enumerate() {
+        if line.trim().is_empty() || line.trim_start().starts_with('#') {
+            continue;
+        }
+        let at = |problem: String| format!("line {}: {problem}", number + 1);
+        let (names, body) = line.split_once(" :").ok_or_else(|| at("no ` :`".to_owned()))?;
+        let names: Vec<&'static str> = names.split_whitespace().collect();
+        let entry = entry(body).map_err(at)?;
+        if line.starts_with(' ') {
+            let parent = out.last_mut().ok_or_else(|| at("no program before".to_owned()))?;
+            parent.1.subcommands.push((names, entry));
+        } else {
+            out.push((names, entry));
+        }
+    }
+    Ok(out)
+}
+
+fn entry(body: &'static str) -> Result<Entry, String> {
+    let mut sections = body.split(" ;");
+    let slots = slots(sections.next().unwrap_or("").split_whitespace())?;
+    let mut entry = Entry { slots, ..Entry::default() };
+    for token in sections.next().unwrap_or("").split_whitespace() {
+        match token {
+            "*" => entry.lenient = true,
+            "@single" => entry.single_dash = true,
+            token => {
+                let (names, opt) = option(token)?;
+                for name in names {
+                    entry.options.insert(name, opt.clone());
+                }
+            }
+        }
+    }
+    for token in sections.next().unwrap_or("").split_whitespace() {
+        entry.tags.push(tag(token)?);
+    }
+    if sections.next().is_some() {
+        return Err("too many sections".to_owned());
+    }
+    Ok(entry)
+}
+
+fn slots(tokens: impl Iterator<Item = &'static str>) -> Result<Vec<Slot>, String> {
+    tokens
+        .map(|token| {
+            let (name, arity) = match token.as_bytes().last() {
+                Some(b'*') => (token.trim_end_matches('*'), Arity::Any),
+                Some(b'+') => (token.trim_end_matches('+'), Arity::Some),
+                Some(b'?') => (token.trim_end_matches('?'), Arity::Optional),
+                _ => (token, Arity::One),
+            };
+            Ok(Slot { role: role(name)?, arity })
+        })
+        .collect()
+}
+
+/// `-a,--all=role!tag`: several names of one option.
+fn option(token: &'static str) -> Result<(Vec<&'static str>, Opt), String> {
+    let mut parts = token.split('!');
+    let head = parts.next().unwrap_or("");
+    let (names, value, attached) = match head.split_once('=') {
+        Some((names, role_name)) => {
+            let attached = names.ends_with('?');
+            (names.trim_end_matches('?'), Some(role(role_name)?), attached)
+        }
+        None => (head, None, false),
+    };
+    let tags = parts.map(tag).collect::<Result<_, _>>()?;
+    let names: Vec<&'static str> = names.split(',').collect();
+    if names.iter().any(|name| !name.starts_with(['-', '+'])) {
+        return Err(format!("`{token}` is no option"));
+    }
+    Ok((names, Opt { value, attached, tags }))
+}
+
+fn role(name: &str) -> Result<Role, String> {
+    Ok(match name {
+        "" | "text" => Role::Text,
+        "read" => Role::Read,
+        "readtree" => Role::ReadTree,
+        "write" => Role::Write,
+        "append" => Role::Append,
+        "update" => Role::Update,
+        "updatetree" => Role::UpdateTree,
+        "delete" => Role::Delete,
+        "move" => Role::Move,
+        "mkdir" => Role::MakeFolder,
+        "exec" => Role::Exec,
+        "load" => Role::Load,
+        "module" => Role::Module,
+        "cmd" => Role::Command,
+        "argv" => Role::Argv,
+        "rargv" => Role::RemoteArgv,
+        "sql" => Role::Sql,
+        "url" => Role::Url,
+        "urlsend" => Role::UrlSend,
+        "host" => Role::Host,
+        "rread" => Role::RemoteRead,
+        "rwrite" => Role::RemoteWrite,
+        "data" => Role::Data,
+        "carry" => Role::Carry,
+        "refspec" => Role::Refspec,
+        "send" => Role::Send,
+        "var" => Role::Variable,
+        "sed" => Role::Sed,
+        "awk" => Role::Awk,
+        "gitconfig" => Role::GitConfig,
+        "sshconfig" => Role::SshConfig,
+        "method" => Role::Method,
+        "mode" => Role::Mode,
+        "cd" => Role::Folder,
+        "encoded" => Role::Encoded,
+        "named" => Role::Named,
+        "package" => Role::Package,
+        "volume" => Role::Volume,
+        "socat" => Role::Socat,
+        other => match other.split_once(':') {
+            Some(("code", language)) => Role::Code(lang(language)?),
+            Some(("script", language)) => Role::Script(lang(language)?),
+            _ => return Err(format!("`{other}` is no role")),
+        },
+    })
+}
+
+fn lang(name: &str) -> Result<Language, String> {
+    Language::from_name(name).ok_or_else(|| format!("`{name}` is no language"))
+}
+
+fn tag(token: &'static str) -> Result<Tag, String> {
+    let (name, value) = token.split_once('=').unwrap_or((token, ""));
+    Ok(match name {
+        "net" => Tag::Net(value),
+        "read" => Tag::Path(Effect::Read, value),
+        "write" => Tag::Path(Effect::Update, value),
+        "delete" => Tag::Path(Effect::Delete, value),
+        "exec" => Tag::Path(Effect::Execute, value),
+        "do" => Tag::Named(effect(value)?),
+        "find" => Tag::Find(finding(value)?),
+        "unknown" => Tag::Unknown,
+        "rec" => Tag::Recursive,
+        "as" => Tag::As(slots(value.split(',').filter(|s| !s.is_empty()))?),
+        "pass" => Tag::Pass,
+        "quiet" => Tag::Quiet,
+        "decodes" => Tag::Decodes,
+        "sendin" => Tag::SendsInput,
+        "remote" => Tag::Remote,
+        "stdin" if value == "sql" => Tag::InputSql,
+        "stdin" => Tag::InputCode(lang(value)?),
+        "dry" => Tag::DryRun,
+        "env" => Tag::Assignments,
+        "upload" => Tag::Upload,
+        "urlname" => Tag::WritesUrlName,
+        "inplace" => Tag::InPlace,
+        "lists" => Tag::Lists,
+        "inert" => Tag::Inert,
+        _ => return Err(format!("`{token}` is no tag")),
+    })
+}
+
+fn effect(name: &str) -> Result<Effect, String> {
+    Effect::ALL.into_iter().find(|e| e.as_str() == name).ok_or_else(|| format!("`{name}` is no effect"))
+}
+
+fn finding(name: &str) -> Result<FindingKind, String> {
+    serde_json::from_value(serde_json::Value::String(name.to_owned())).map_err(|_| format!("`{name}` is no finding"))
+}

@@ -1,0 +1,483 @@
+//! Short code of other languages: which calls read, write, delete, run or connect. Anything that goes beyond the tables is
+//! unknown; nothing is guessed to be harmless because it looks simple.
+
+mod calls;
+mod lex;
+mod powershell;
+
+use countersign_plan::tool::{Effect, TargetKind};
+use serde::{Deserialize, Serialize};
+
+use crate::context::Context;
+use crate::inspection::{FindingKind, Inspection, UnknownKind};
+use crate::machine::{MAX_DEPTH, Machine, Stream, Word};
+use calls::{Does, Table};
+use lex::Token;
+
+/// The longest code that is analysed, in bytes.
+const MAX_CODE: usize = 64 * 1024;
+
+/// A language whose code can stand in an argument.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Language {
+    /// POSIX shell or Bash.
+    Shell,
+    /// Python 3.
+    Python,
+    /// Perl 5.
+    Perl,
+    /// Ruby.
+    Ruby,
+    /// JavaScript as Node, Deno and Bun run it.
+    Node,
+    /// PHP.
+    Php,
+    /// PowerShell.
+    PowerShell,
+    /// Lua.
+    Lua,
+    /// Any other: always unknown.
+    Other,
+}
+
+impl Language {
+    /// The language of this name in the catalogue's notation.
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
+        Some(match name {
+            "shell" => Self::Shell,
+            "python" => Self::Python,
+            "perl" => Self::Perl,
+            "ruby" => Self::Ruby,
+            "node" => Self::Node,
+            "php" => Self::Php,
+            "powershell" => Self::PowerShell,
+            "lua" => Self::Lua,
+            "other" => Self::Other,
+            _ => return None,
+        })
+    }
+
+    /// The language for people.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Shell => "shell",
+            Self::Python => "Python",
+            Self::Perl => "Perl",
+            Self::Ruby => "Ruby",
+            Self::Node => "JavaScript",
+            Self::Php => "PHP",
+            Self::PowerShell => "PowerShell",
+            Self::Lua => "Lua",
+            Self::Other => "inline",
+        }
+    }
+}
+
+/// What code would do, as far as its calls show.
+#[must_use]
+pub fn code(language: Language, text: &str, context: &Context) -> Inspection {
+    if language == Language::Shell {
+        return crate::shell::shell(text, context);
+    }
+    crate::shell::inspect(context, |machine| {
+        language.name().clone_into(&mut machine.by);
+        machine.code(language, text);
+    })
+}
+
+impl Machine<'_> {
+    /// Code of another language than the shell's.
+    pub(crate) fn code(&mut self, language: Language, text: &str) {
+        if self.depth >= MAX_DEPTH || text.len() > MAX_CODE {
+            self.out.too_much("the code is longer or nested more deeply than is analysed");
+            return;
+        }
+        self.depth += 1;
+        match language {
+            Language::Shell => {
+                self.script(text, &Stream::unknown());
+            }
+            Language::PowerShell => self.powershell(text),
+            Language::Other => {
+                self.unknown(UnknownKind::Code, Effect::Execute, format!("code of `{}` is not analysed", self.by));
+            }
+            Language::Python | Language::Perl | Language::Ruby | Language::Node | Language::Php | Language::Lua => {
+                self.calls_of(language, text);
+            }
+        }
+        self.depth -= 1;
+    }
+
+    fn calls_of(&mut self, language: Language, text: &str) {
+        let table = calls::table(language);
+        let Some(tokens) = lex::tokens(language, text) else {
+            self.unknown(UnknownKind::Syntax, Effect::Execute, format!("the {} code cannot be read", language.name()));
+            return;
+        };
+        let mut seen = Seen::default();
+        for (i, token) in tokens.iter().enumerate() {
+            match token {
+                Token::Name(name) => {
+                    // `f(x).g`: a method of what a call gave.
+                    let follows = i.checked_sub(1).and_then(|i| tokens.get(i)) == Some(&Token::Mark('.'));
+                    let name = &if follows { format!("_.{name}") } else { name.clone() };
+                    let after = tokens.get(i + 1..).unwrap_or_default();
+                    let before = i.checked_sub(1).and_then(|i| tokens.get(i));
+                    self.name(language, table, name, before, after, &mut seen);
+                }
+                Token::Command(line) => {
+                    seen.runs = true;
+                    match line {
+                        Some(line) => {
+                            self.script(line, &Stream::unknown());
+                        }
+                        None => {
+                            self.unknown(UnknownKind::Value, Effect::Execute, "a command in the code is not constant")
+                        }
+                    }
+                }
+                Token::Mark(';') => seen.importing = Importing::Nothing,
+                Token::Text(_) | Token::Built | Token::Number | Token::Mark(_) => {}
+            }
+        }
+        if seen.connects && seen.runs && seen.sockets {
+            self.find(
+                FindingKind::ReverseShell,
+                format!("the {} code connects a program to a socket", language.name()),
+            );
+        }
+        if seen.decodes && seen.evaluates {
+            self.find(FindingKind::DecodeAndExecute, format!("the {} code runs what it decodes", language.name()));
+        }
+        if seen.connects && seen.evaluates {
+            self.find(FindingKind::DownloadAndExecute, format!("the {} code runs what a host sends", language.name()));
+        }
+    }
+
+    fn name(
+        &mut self,
+        language: Language,
+        table: &Table,
+        name: &str,
+        before: Option<&Token>,
+        after: &[Token],
+        seen: &mut Seen,
+    ) {
+        let lower = name.rsplit(['.', ':', '>']).next().unwrap_or(name);
+        let is_call = matches!(after.first(), Some(Token::Mark('('))) || (table.calls_bare && takes_bare(after));
+        seen.decodes |= table.decoders.contains(lower) || table.decoders.contains(name);
+        seen.sockets |= table.sockets.contains(name) || table.sockets.contains(lower);
+        if name.split(['.', ':']).any(|part| table.dynamic.contains(part)) {
+            seen.evaluates |= table.evaluators.contains(lower);
+            let constant = argument(after, 0).and_then(constant);
+            match constant {
+                Some(text) if table.evaluators.contains(lower) => self.code(language, &text),
+                Some(_) | None => {
+                    let message = format!("`{name}` in the {} code decides at run time what runs", language.name());
+                    self.unknown(UnknownKind::Code, Effect::Execute, message);
+                }
+            }
+            return;
+        }
+        let statement = language == Language::Python || language == Language::Perl;
+        if statement && seen.importing == Importing::Modules {
+            // `import a as b, c`: what follows `as` is a name of our own.
+            if !matches!(before, Some(Token::Name(b)) if b == "as") && name != "as" {
+                if name == "import" {
+                    seen.importing = Importing::Members;
+                } else {
+                    self.import(language, table, name);
+                }
+            }
+            return;
+        }
+        if statement && seen.importing == Importing::Members {
+            return;
+        }
+        if table.imports.contains(name) {
+            let named = argument(after, 0).and_then(constant);
+            match (named, after.first()) {
+                (Some(module), _) => self.import(language, table, &module),
+                (None, Some(Token::Name(_))) if statement => seen.importing = Importing::Modules,
+                // `import a, {b} from "c"`: the module comes after `from`.
+                (None, Some(Token::Name(_) | Token::Mark('{' | '*'))) if name == "import" => {}
+                (None, _) => {
+                    let message = format!("which {} module is loaded is not constant", language.name());
+                    self.unknown(UnknownKind::Code, Effect::Execute, message);
+                }
+            }
+            return;
+        }
+        let Some((does, method)) = table.find(name, lower) else {
+            if is_call
+                && !name.contains(['.', ':', '>'])
+                && !table.is_harmless(name)
+                && !seen.defined.contains(&name.to_owned())
+            {
+                let defines = matches!(before, Some(Token::Name(b)) if matches!(b.as_str(), "def" | "function" | "sub" | "class" | "lambda" | "my" | "new"));
+                if defines {
+                    seen.defined.push(name.to_owned());
+                } else {
+                    let message = format!("what `{name}` in the {} code does is not known", language.name());
+                    self.unknown(UnknownKind::Code, Effect::Execute, message);
+                }
+            }
+            return;
+        };
+        if method && !is_call {
+            return;
+        }
+        let of_call = is_call || !table.calls_bare;
+        if of_call || matches!(does, Does::Environment | Does::Unknown) {
+            self.does(language, does, name, after, seen);
+        }
+    }
+
+    fn import(&mut self, language: Language, table: &Table, module: &str) {
+        if module.starts_with(['.', '/']) && language != Language::Python {
+            let effect = if module.ends_with(".json") { Effect::Read } else { Effect::Execute };
+            self.touch_path(effect, &Word::text(module), false);
+            return;
+        }
+        let root = module.split(['.', ':', '/']).next().unwrap_or(module).trim_start_matches("node:");
+        let whole = module.trim_start_matches("node:");
+        if !(table.modules.contains(root) || table.modules.contains(whole) || module.is_empty()) {
+            let message = format!("the {} module `{module}` is not in the tables", language.name());
+            self.unknown(UnknownKind::Code, Effect::Execute, message);
+        }
+    }
+
+    fn does(&mut self, language: Language, does: Does, name: &str, after: &[Token], seen: &mut Seen) {
+        let text = |n: usize| argument(after, n).and_then(constant);
+        match does {
+            Does::Nothing => {}
+            Does::Reads(n) => self.file_of(Effect::Read, text(n), name, false),
+            Does::Writes(n) => self.file_of(Effect::Update, text(n), name, false),
+            Does::Deletes(n, recursive) => self.file_of(Effect::Delete, text(n), name, recursive),
+            Does::Moves => {
+                self.file_of(Effect::Delete, text(0), name, true);
+                self.file_of(Effect::Update, text(1), name, false);
+            }
+            Does::Copies => {
+                self.file_of(Effect::Read, text(0), name, true);
+                self.file_of(Effect::Update, text(1), name, false);
+            }
+            Does::Opens => {
+                let mode =
+                    text(1).or_else(|| keyword(after, "mode")).or_else(|| argument(after, 1).map(|_| "?".to_owned()));
+                let mode = mode.unwrap_or_default();
+                let writes = mode.contains(['w', 'a', 'x', '+', '?', '>']);
+                let path = text(0).map(|path| path.trim_start_matches(['>', '<', '+', ' ']).to_owned());
+                let first = text(0).unwrap_or_default();
+                // Perl: `open F, ">file"`, `open F, "cmd|"`, with the handle first.
+                if language == Language::Perl {
+                    self.perl_open(after, seen);
+                } else if language == Language::Ruby && first.starts_with('|') {
+                    seen.runs = true;
+                    self.script(first.trim_start_matches('|'), &Stream::unknown());
+                } else {
+                    self.file_of(if writes { Effect::Update } else { Effect::Read }, path, name, false);
+                }
+            }
+            Does::Runs => {
+                seen.runs = true;
+                self.runs(after, name);
+            }
+            Does::Connects => {
+                seen.connects = true;
+                match argument(after, 0).and_then(first_text) {
+                    Some(host) => self.touch_host(&Word::text(host)),
+                    None => {
+                        self.touch_other(Effect::Send, TargetKind::Host, "?");
+                        self.unknown(
+                            UnknownKind::Value,
+                            Effect::Send,
+                            format!("which host `{name}` talks to is not constant"),
+                        );
+                    }
+                }
+            }
+            Does::Environment => {
+                self.touch_other(Effect::Read, TargetKind::Process, "env");
+                let whole =
+                    !matches!(after.first(), Some(Token::Mark('[' | '.' | '('))) && language == Language::Python;
+                if whole {
+                    self.find(FindingKind::EnvironmentDump, format!("`{name}` is the whole environment"));
+                }
+            }
+            Does::Unknown => {
+                self.unknown(UnknownKind::Code, Effect::Execute, format!("`{name}` goes beyond what is analysed"));
+            }
+        }
+    }
+
+    fn file_of(&mut self, effect: Effect, path: Option<String>, name: &str, recursive: bool) {
+        match path {
+            Some(path) if path.starts_with("~") => {
+                let path = path.replacen('~', &self.context.home, 1);
+                self.touch_path(effect, &Word::text(path), recursive);
+            }
+            Some(path) => self.touch_path(effect, &Word::text(path), recursive),
+            None => self.unknown(UnknownKind::Value, effect, format!("which file `{name}` touches is not constant")),
+        }
+    }
+
+    /// A command: one string for the shell, or a list of words.
+    fn runs(&mut self, after: &[Token], name: &str) {
+        let Some(first) = argument(after, 0) else {
+            self.unknown(UnknownKind::Value, Effect::Execute, format!("what `{name}` runs is not constant"));
+            return;
+        };
+        if matches!(first.first(), Some(Token::Mark('[' | '('))) {
+            let words: Option<Vec<Word>> = first
+                .iter()
+                .filter(|token| !matches!(token, Token::Mark(_)))
+                .map(|token| if let Token::Text(text) = token { Some(Word::text(text)) } else { None })
+                .collect();
+            match words {
+                Some(words) => {
+                    self.start(words, Stream::unknown());
+                }
+                None => {
+                    self.unknown(UnknownKind::Value, Effect::Execute, format!("what `{name}` runs is not constant"))
+                }
+            }
+            return;
+        }
+        let all: Vec<Option<String>> = (0..16).map_while(|n| argument(after, n)).map(constant).collect();
+        match all.as_slice() {
+            [Some(line), ..] if all.len() == 1 || !all.iter().skip(1).any(Option::is_some) => {
+                self.script(line, &Stream::unknown());
+            }
+            [Some(_), ..] if all.iter().all(Option::is_some) => {
+                let words: Vec<Word> = all.iter().flatten().map(Word::text).collect();
+                self.start(words, Stream::unknown());
+            }
+            [Some(program), ..] => {
+                // `spawn("rm", ["-rf", "/"])`: the words stand in a list.
+                let list = argument(after, 1).filter(|tokens| matches!(tokens.first(), Some(Token::Mark('['))));
+                let words: Option<Vec<Word>> = list.map(|tokens| {
+                    tokens
+                        .iter()
+                        .filter_map(|t| if let Token::Text(text) = t { Some(Word::text(text)) } else { None })
+                        .collect()
+                });
+                let words = std::iter::once(Word::text(program)).chain(words.unwrap_or_default()).collect();
+                self.start(words, Stream::unknown());
+            }
+            _ => self.unknown(UnknownKind::Value, Effect::Execute, format!("what `{name}` runs is not constant")),
+        }
+    }
+
+    fn perl_open(&mut self, after: &[Token], seen: &mut Seen) {
+        let texts: Vec<&String> = after
+            .iter()
+            .take_while(|t| !matches!(t, Token::Mark(';')))
+            .filter_map(|t| if let Token::Text(s) = t { Some(s) } else { None })
+            .collect();
+        let (mode, path) = match texts.as_slice() {
+            [one] => (one.trim(), one.trim().trim_start_matches(['<', '>', '+', '|', ' ']).trim_end_matches('|')),
+            [mode, path, ..] => (mode.trim(), path.as_str()),
+            [] => {
+                self.unknown(UnknownKind::Value, Effect::Update, "what `open` opens is not constant");
+                return;
+            }
+        };
+        if mode.starts_with('|') || mode.ends_with('|') || mode.starts_with("-|") || mode.starts_with("|-") {
+            seen.runs = true;
+            self.script(path, &Stream::unknown());
+        } else if !mode.contains('&') {
+            let effect = if mode.contains('>') { Effect::Update } else { Effect::Read };
+            self.touch_path(effect, &Word::text(path), false);
+        }
+    }
+}
+
+/// What was met on the way.
+#[derive(Debug, Default)]
+struct Seen {
+    connects: bool,
+    sockets: bool,
+    runs: bool,
+    decodes: bool,
+    evaluates: bool,
+    defined: Vec<String>,
+    importing: Importing,
+}
+
+/// What names stand for after a word of importing.
+#[derive(Debug, Default, PartialEq, Eq)]
+enum Importing {
+    #[default]
+    Nothing,
+    /// Modules.
+    Modules,
+    /// What is taken out of a module.
+    Members,
+}
+
+/// Whether a name without brackets is called: an argument follows.
+fn takes_bare(after: &[Token]) -> bool {
+    matches!(after.first(), Some(Token::Text(_) | Token::Name(_) | Token::Built | Token::Number | Token::Command(_)))
+        || matches!(after.first(), Some(Token::Mark('$' | '@' | '[' | '%')))
+}
+
+/// The tokens of the `n`th argument of a call whose brackets follow, or of a call without brackets.
+fn argument(after: &[Token], n: usize) -> Option<&[Token]> {
+    let (bracketed, start) = match after.first() {
+        Some(Token::Mark('(')) => (true, 1),
+        _ => (false, 0),
+    };
+    let (mut depth, mut index, mut from) = (0_usize, 0, start);
+    for (i, token) in after.iter().enumerate().skip(start) {
+        match token {
+            Token::Mark('(' | '[' | '{') => depth += 1,
+            Token::Mark(')' | ']' | '}') if depth > 0 => depth -= 1,
+            Token::Mark(')' | ']' | '}') => {
+                return (index == n && i > from).then(|| after.get(from..i)).flatten();
+            }
+            Token::Mark(',') if depth == 0 => {
+                if index == n {
+                    return after.get(from..i).filter(|tokens| !tokens.is_empty());
+                }
+                index += 1;
+                from = i + 1;
+            }
+            Token::Mark(';') if depth == 0 && !bracketed => {
+                return (index == n && i > from).then(|| after.get(from..i)).flatten();
+            }
+            _ => {}
+        }
+    }
+    (index == n && !bracketed).then(|| after.get(from..)).flatten().filter(|tokens| !tokens.is_empty())
+}
+
+/// A string constant, or constants put together.
+fn constant(tokens: &[Token]) -> Option<String> {
+    let mut out = String::new();
+    for token in tokens {
+        match token {
+            Token::Text(text) => out.push_str(text),
+            Token::Mark('+' | '.') => {}
+            Token::Mark(_) | Token::Name(_) | Token::Built | Token::Number | Token::Command(_) => return None,
+        }
+    }
+    (!tokens.is_empty()).then_some(out)
+}
+
+/// The first string anywhere in an argument: `("host", 80)`, `{host: "…"}`.
+fn first_text(tokens: &[Token]) -> Option<String> {
+    tokens.iter().find_map(|token| if let Token::Text(text) = token { Some(text.clone()) } else { None })
+}
+
+/// The value of a keyword argument.
+fn keyword(after: &[Token], name: &str) -> Option<String> {
+    after.windows(3).take_while(|w| !matches!(w, [Token::Mark(';'), ..])).find_map(|window| match window {
+        [Token::Name(key), Token::Mark('='), Token::Text(value)] if key == name => Some(value.clone()),
+        _ => None,
+    })
+}
+
+#[cfg(test)]
+mod tests;

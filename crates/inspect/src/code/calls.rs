@@ -1,0 +1,153 @@
+//! Tables of calls, from the standard libraries' manuals: what each reads, writes, deletes, runs or connects to. The tables
+//! themselves are the text files in `tables/`.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::LazyLock;
+
+use super::Language;
+
+/// What a call does. Numbers are positions of arguments.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Does {
+    Nothing,
+    Reads(usize),
+    Writes(usize),
+    Deletes(usize, bool),
+    Moves,
+    Copies,
+    /// Reads or writes, as its mode says.
+    Opens,
+    Runs,
+    Connects,
+    Environment,
+    Unknown,
+}
+
+/// What is known of a language's library.
+#[derive(Debug, Default)]
+pub(super) struct Table {
+    /// Calls by their full name.
+    calls: HashMap<&'static str, Does>,
+    /// Methods by their last name, whatever they are called on.
+    methods: HashMap<&'static str, Does>,
+    /// Plain functions and statements that touch nothing.
+    harmless: HashSet<&'static str>,
+    /// Modules that may be imported: what they do shows in the calls.
+    pub(super) modules: HashSet<&'static str>,
+    /// Words before or around the name of a module.
+    pub(super) imports: HashSet<&'static str>,
+    /// Names by which code chooses at run time what it calls.
+    pub(super) dynamic: HashSet<&'static str>,
+    /// Those of them that run text as code.
+    pub(super) evaluators: HashSet<&'static str>,
+    /// Names that decode.
+    pub(super) decoders: HashSet<&'static str>,
+    /// Names of plain sockets.
+    pub(super) sockets: HashSet<&'static str>,
+    /// Whether functions are called without brackets too.
+    pub(super) calls_bare: bool,
+}
+
+impl Table {
+    /// What a name does, and whether it was found as a method.
+    pub(super) fn find(&self, name: &str, last: &str) -> Option<(Does, bool)> {
+        // `a.b.c.d` is looked up as a whole, then as `b.c.d` and `c.d`.
+        let tails = name.match_indices('.').filter_map(|(at, _)| name.get(at + 1..)).filter(|tail| tail.contains('.'));
+        let exact = std::iter::once(name).chain(tails).find_map(|tail| self.calls.get(tail));
+        let dotted = name.len() != last.len();
+        exact.map(|does| (*does, false)).or_else(|| self.methods.get(last).filter(|_| dotted).map(|does| (*does, true)))
+    }
+
+    pub(super) fn is_harmless(&self, name: &str) -> bool {
+        self.harmless.contains(name)
+    }
+
+    fn read(source: &'static str) -> Option<Self> {
+        let mut table = Self::default();
+        for line in source.lines().filter(|line| !line.starts_with('#') && !line.trim().is_empty()) {
+            let (field, words) = line.split_once(':')?;
+            let words = words.split_whitespace();
+            match field {
+                "calls" | "methods" => {
+                    let into = if field == "calls" { &mut table.calls } else { &mut table.methods };
+                    for word in words {
+                        let (name, what) = word.split_once('=')?;
+                        into.insert(name, does(what)?);
+                    }
+                }
+                "harmless" => table.harmless.extend(words),
+                "modules" => table.modules.extend(words),
+                "imports" => table.imports.extend(words),
+                "dynamic" => table.dynamic.extend(words),
+                "evaluators" => table.evaluators.extend(words),
+                "decoders" => table.decoders.extend(words),
+                "sockets" => table.sockets.extend(words),
+                "bare" => table.calls_bare = true,
+                _ => return None,
+            }
+        }
+        Some(table)
+    }
+}
+
+fn does(what: &str) -> Option<Does> {
+    let recursive = what.ends_with('+');
+    let what = what.trim_end_matches('+');
+    let position = what.chars().last().and_then(|c| c.to_digit(10)).and_then(|n| usize::try_from(n).ok()).unwrap_or(0);
+    Some(match what.trim_end_matches(|c: char| c.is_ascii_digit()) {
+        "nothing" => Does::Nothing,
+        "reads" => Does::Reads(position),
+        "writes" => Does::Writes(position),
+        "deletes" => Does::Deletes(position, recursive),
+        "moves" => Does::Moves,
+        "copies" => Does::Copies,
+        "opens" => Does::Opens,
+        "runs" => Does::Runs,
+        "connects" => Does::Connects,
+        "environment" => Does::Environment,
+        "unknown" => Does::Unknown,
+        _ => return None,
+    })
+}
+
+/// A table that cannot be read knows nothing, so that everything is unknown.
+fn load(source: &'static str) -> Table {
+    Table::read(source).unwrap_or_default()
+}
+
+static PYTHON: LazyLock<Table> = LazyLock::new(|| load(include_str!("tables/python.txt")));
+static PERL: LazyLock<Table> = LazyLock::new(|| load(include_str!("tables/perl.txt")));
+static RUBY: LazyLock<Table> = LazyLock::new(|| load(include_str!("tables/ruby.txt")));
+static NODE: LazyLock<Table> = LazyLock::new(|| load(include_str!("tables/node.txt")));
+static PHP: LazyLock<Table> = LazyLock::new(|| load(include_str!("tables/php.txt")));
+static LUA: LazyLock<Table> = LazyLock::new(|| load(include_str!("tables/lua.txt")));
+
+pub(super) fn table(language: Language) -> &'static Table {
+    match language {
+        Language::Python => &PYTHON,
+        Language::Perl => &PERL,
+        Language::Ruby => &RUBY,
+        Language::Node => &NODE,
+        Language::Php => &PHP,
+        Language::Shell | Language::PowerShell | Language::Lua | Language::Other => &LUA,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Table;
+
+    #[test]
+    fn every_table_can_be_read() {
+        for source in [
+            include_str!("tables/python.txt"),
+            include_str!("tables/perl.txt"),
+            include_str!("tables/ruby.txt"),
+            include_str!("tables/node.txt"),
+            include_str!("tables/php.txt"),
+            include_str!("tables/lua.txt"),
+        ] {
+            assert!(Table::read(source).is_some_and(|table| !table.calls.is_empty() && !table.dynamic.is_empty()));
+        }
+    }
+}

@@ -1,0 +1,262 @@
+//! Tokens that the scripting languages share: names, strings, numbers, marks; comments are dropped.
+
+use super::Language;
+
+/// A token.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Token {
+    /// A name, with the names that lead to it: `os.path.join`, `File::open`, `$x->y`.
+    Name(String),
+    /// A string that is constant.
+    Text(String),
+    /// A string that is put together at run time.
+    Built,
+    /// A number.
+    Number,
+    /// A command in backquotes; `None` where it is not constant.
+    Command(Option<String>),
+    /// Any other character; a line feed is `;`.
+    Mark(char),
+}
+
+/// The tokens of a text; `None` where a string does not end or the text uses quoting that is not read.
+pub(super) fn tokens(language: Language, text: &str) -> Option<Vec<Token>> {
+    let chars: Vec<char> = text.chars().collect();
+    let mut out = Vec::new();
+    let mut i = 0;
+    while let Some(&c) = chars.get(i) {
+        let next = chars.get(i + 1).copied();
+        let hash = matches!(language, Language::Python | Language::Perl | Language::Ruby | Language::Php);
+        let slashes = matches!(language, Language::Node | Language::Php);
+        let of_variable = language == Language::Perl && i > 0 && chars.get(i - 1) == Some(&'$');
+        let comments = match c {
+            '#' => hash && !of_variable,
+            '/' => slashes && next == Some('/'),
+            '-' => language == Language::Lua && next == Some('-'),
+            _ => false,
+        };
+        if comments {
+            i = line_end(&chars, i);
+        } else if c == '/' && next == Some('*') && slashes {
+            i = (i + 2..chars.len()).find(|&at| chars.get(at) == Some(&'*') && chars.get(at + 1) == Some(&'/'))? + 2;
+        } else if c == '\n' {
+            out.push(Token::Mark(';'));
+            i += 1;
+        } else if c.is_whitespace() {
+            i += 1;
+        } else if c == '\'' || c == '"' || c == '`' {
+            let (token, end) = string(language, &chars, i, "")?;
+            out.push(token);
+            i = end;
+        } else if c.is_ascii_digit() {
+            while chars.get(i).is_some_and(|c| c.is_ascii_alphanumeric() || *c == '_') {
+                i += 1;
+            }
+            out.push(Token::Number);
+        } else if is_name(c) {
+            let sigil = i > 0 && matches!(chars.get(i - 1), Some('$' | '@' | '%' | '&' | '>' | '{'));
+            let (name, end) = name(&chars, i);
+            i = end;
+            match chars.get(i) {
+                Some('\'' | '"') if language == Language::Python && is_prefix(&name) => {
+                    let (token, end) = string(language, &chars, i, &name.to_ascii_lowercase())?;
+                    out.push(token);
+                    i = end;
+                }
+                Some(&open)
+                    if language == Language::Perl
+                        && !sigil
+                        && is_perl_quote(&name)
+                        && !open.is_alphanumeric()
+                        && open != '='
+                        && open != ',' =>
+                {
+                    let (token, end) = perl_quote(&name, &chars, i)?;
+                    out.push(token);
+                    i = end;
+                }
+                _ => out.push(Token::Name(name)),
+            }
+        } else if c == '%'
+            && language == Language::Ruby
+            && matches!(next, Some('x' | 'q' | 'Q' | 'w'))
+            && chars.get(i + 2).is_some_and(|c| "{([<|!/".contains(*c))
+        {
+            let (body, end) = bracketed(&chars, i + 2)?;
+            out.push(if next == Some('x') {
+                Token::Command((!body.contains("#{")).then_some(body))
+            } else {
+                Token::Text(body)
+            });
+            i = end;
+        } else {
+            out.push(Token::Mark(c));
+            i += 1;
+        }
+    }
+    Some(out)
+}
+
+fn line_end(chars: &[char], from: usize) -> usize {
+    chars.iter().skip(from).position(|c| *c == '\n').map_or(chars.len(), |n| from + n)
+}
+
+fn is_name(c: char) -> bool {
+    c.is_alphabetic() || c == '_'
+}
+
+fn is_prefix(name: &str) -> bool {
+    matches!(name.to_ascii_lowercase().as_str(), "r" | "b" | "u" | "f" | "rb" | "br" | "fr" | "rf")
+}
+
+fn is_perl_quote(name: &str) -> bool {
+    matches!(name, "q" | "qq" | "qx" | "qw" | "m" | "s" | "y" | "tr" | "qr")
+}
+
+/// A name with what is joined to it by `.`, `::` and `->`.
+fn name(chars: &[char], from: usize) -> (String, usize) {
+    let mut out = String::new();
+    let mut i = from;
+    loop {
+        while let Some(&c) = chars.get(i).filter(|c| c.is_alphanumeric() || **c == '_') {
+            out.push(c);
+            i += 1;
+        }
+        if matches!(chars.get(i), Some('?' | '!'))
+            && chars.get(i + 1) != Some(&'=')
+            && matches!(chars.get(i + 1), Some('(' | ' '))
+        {
+            i += 1;
+        }
+        let joined = match (chars.get(i), chars.get(i + 1)) {
+            (Some('.'), Some(c)) if is_name(*c) => Some((".", 1)),
+            (Some('?'), Some('.')) => Some((".", 2)),
+            (Some(':'), Some(':')) if chars.get(i + 2).is_some_and(|c| is_name(*c)) => Some(("::", 2)),
+            (Some('-'), Some('>')) if chars.get(i + 2).is_some_and(|c| is_name(*c)) => Some((".", 2)),
+            _ => None,
+        };
+        match joined {
+            Some((mark, width)) => {
+                out.push_str(mark);
+                i += width;
+            }
+            None => return (out, i),
+        }
+    }
+}
+
+fn string(language: Language, chars: &[char], from: usize, prefix: &str) -> Option<(Token, usize)> {
+    let quote = *chars.get(from)?;
+    let triple =
+        language == Language::Python && chars.get(from + 1) == Some(&quote) && chars.get(from + 2) == Some(&quote);
+    let width = if triple { 3 } else { 1 };
+    let raw =
+        prefix.contains('r') || (quote == '\'' && matches!(language, Language::Perl | Language::Ruby | Language::Php));
+    let mut i = from + width;
+    let mut text = String::new();
+    let mut built = prefix.contains('f');
+    loop {
+        let c = *chars.get(i)?;
+        let closes = c == quote && (!triple || (chars.get(i + 1) == Some(&quote) && chars.get(i + 2) == Some(&quote)));
+        if closes {
+            break;
+        }
+        let next = chars.get(i + 1).copied();
+        built |= match language {
+            Language::Perl | Language::Php if quote != '\'' => {
+                (matches!(c, '$') && next.is_some_and(|n| is_name(n) || n == '{'))
+                    || (c == '@' && language == Language::Perl && next.is_some_and(is_name))
+            }
+            Language::Ruby if quote != '\'' => c == '#' && next == Some('{'),
+            Language::Node if quote == '`' => c == '$' && next == Some('{'),
+            _ => false,
+        };
+        text.push(c);
+        if c == '\\' {
+            text.push(next?);
+            i += 1;
+        }
+        i += 1;
+    }
+    // Python's `f""` without a brace is constant.
+    if prefix.contains('f') && !text.contains('{') {
+        built = false;
+    }
+    let text = if raw { text } else { crate::shell::escapes(&text, false) };
+    let command = quote == '`' && matches!(language, Language::Perl | Language::Ruby | Language::Php);
+    let token = match (command, built) {
+        (true, built) => Token::Command((!built).then_some(text)),
+        (false, true) => Token::Built,
+        (false, false) => Token::Text(text),
+    };
+    Some((token, i + width))
+}
+
+fn bracketed(chars: &[char], from: usize) -> Option<(String, usize)> {
+    let open = *chars.get(from)?;
+    let close = match open {
+        '(' => ')',
+        '{' => '}',
+        '[' => ']',
+        '<' => '>',
+        other => other,
+    };
+    let mut depth = 1;
+    let mut out = String::new();
+    let mut i = from + 1;
+    loop {
+        let c = *chars.get(i)?;
+        i += 1;
+        if c == '\\' {
+            out.push(c);
+            out.push(*chars.get(i)?);
+            i += 1;
+            continue;
+        }
+        if c == close {
+            depth -= 1;
+            if depth == 0 {
+                return Some((out, i));
+            }
+        } else if c == open {
+            depth += 1;
+        }
+        out.push(c);
+    }
+}
+
+/// `q{…}`, `qq(…)`, `qx/…/`, `s/…/…/e`.
+fn perl_quote(name: &str, chars: &[char], from: usize) -> Option<(Token, usize)> {
+    let mut at = from;
+    while chars.get(at).is_some_and(|c| c.is_whitespace()) {
+        at += 1;
+    }
+    let (body, mut end) = bracketed(chars, at)?;
+    let built = body.contains('$') || body.contains('@');
+    Some((
+        match name {
+            "q" | "qw" => Token::Text(body),
+            "qq" if !built => Token::Text(body),
+            "qq" => Token::Built,
+            "qx" => Token::Command((!built).then_some(body)),
+            "m" | "qr" => {
+                end = flags(chars, end);
+                Token::Number
+            }
+            _ => {
+                // The second part shares the mark unless the first was in brackets.
+                let open = *chars.get(at)?;
+                let second = if matches!(open, '(' | '{' | '[' | '<') { end } else { end - 1 };
+                let (_, after) = bracketed(chars, second)?;
+                end = flags(chars, after);
+                let evaluates = name == "s" && chars.get(after..end)?.contains(&'e');
+                if evaluates { Token::Command(None) } else { Token::Number }
+            }
+        },
+        end,
+    ))
+}
+
+fn flags(chars: &[char], from: usize) -> usize {
+    from + chars.iter().skip(from).take_while(|c| c.is_ascii_alphabetic()).count()
+}

@@ -1,0 +1,289 @@
+//! The abstract machine: what it knows while it goes through a line, and how it writes down what would happen.
+
+mod scope;
+mod value;
+
+use std::collections::BTreeMap;
+
+use countersign_plan::text::check_visible;
+use countersign_plan::tool::{Effect, TargetKind};
+
+pub(crate) use scope::{Scope, Variable};
+pub(crate) use value::{Part, Stream, Word};
+
+use crate::context::Context;
+use crate::inspection::{FindingKind, Flow, Inspection, Span, Touch, UnknownKind};
+use crate::path::{self, Place};
+
+/// The most simple commands that are interpreted for one inspection, loops and functions counted each time.
+const MAX_COMMANDS: u32 = 4096;
+
+/// The most bytes that expansion may produce.
+const MAX_EXPANDED: usize = 1 << 20;
+
+/// The deepest nesting of shells in shells.
+pub(crate) const MAX_DEPTH: u32 = 12;
+
+/// An interpretation under way.
+#[derive(Debug)]
+pub(crate) struct Machine<'a> {
+    pub(crate) context: &'a Context,
+    pub(crate) out: Inspection,
+    pub(crate) scope: Scope,
+    /// Files that the line itself wrote, with what is in them.
+    pub(crate) files: BTreeMap<String, Stream>,
+    /// Where the values of holes come from.
+    pub(crate) origins: BTreeMap<String, Stream>,
+    /// Whether the line opened a connection of the shell's own, as `/dev/tcp/…` is.
+    pub(crate) sockets: bool,
+    /// Constant texts that came out of a decoder.
+    pub(crate) decoded: Vec<String>,
+    /// The program under way, for [`Touch::by`].
+    pub(crate) by: String,
+    /// The position of the command under way, where it is one of the inspected text itself.
+    pub(crate) span: Option<Span>,
+    /// How many shells deep.
+    pub(crate) depth: u32,
+    /// The functions under way.
+    pub(crate) calls: Vec<String>,
+    /// Whether what runs now is a member of a pipeline or in the background.
+    pub(crate) concurrent: bool,
+    /// Whether what is touched is less than the folder that a pattern names.
+    pub(crate) narrowed: bool,
+    commands: u32,
+    expanded: usize,
+}
+
+impl<'a> Machine<'a> {
+    pub(crate) fn new(context: &'a Context) -> Self {
+        Self {
+            context,
+            out: Inspection::default(),
+            scope: Scope::new(path::normalise("/", &context.cwd)),
+            files: BTreeMap::new(),
+            origins: BTreeMap::new(),
+            sockets: false,
+            decoded: Vec::new(),
+            by: String::new(),
+            span: None,
+            depth: 0,
+            calls: Vec::new(),
+            concurrent: false,
+            narrowed: false,
+            commands: MAX_COMMANDS,
+            expanded: 0,
+        }
+    }
+
+    /// Counts one command; `false` where the bound is reached.
+    pub(crate) fn spend(&mut self) -> bool {
+        if self.commands == 0 {
+            self.out.too_much("more commands than are interpreted");
+            return false;
+        }
+        self.commands -= 1;
+        true
+    }
+
+    /// Counts bytes that expansion produced; `false` where the bound is reached.
+    pub(crate) fn produce(&mut self, bytes: usize) -> bool {
+        self.expanded = self.expanded.saturating_add(bytes);
+        if self.expanded > MAX_EXPANDED {
+            self.out.too_much("expansions grow beyond what is interpreted");
+            return false;
+        }
+        true
+    }
+
+    pub(crate) fn find(&mut self, kind: FindingKind, message: impl AsRef<str>) {
+        self.out.find(kind, self.span, message);
+    }
+
+    pub(crate) fn unknown(&mut self, kind: UnknownKind, effect: Effect, message: impl AsRef<str>) {
+        self.out.unknown(kind, effect, self.span, message);
+    }
+
+    /// The names that a word stands for as a path; several where the current folder is one of several.
+    pub(crate) fn paths(&self, word: &Word) -> Vec<String> {
+        let shown = word.shown();
+        if shown.starts_with('/') {
+            return vec![path::normalise("/", &shown)];
+        }
+        match self.scope.folders() {
+            Some(folders) => folders.iter().map(|folder| path::normalise(folder, &shown)).collect(),
+            None => vec![format!("${{PWD}}/{shown}")],
+        }
+    }
+
+    /// `effect` on the file or folder that `word` names.
+    pub(crate) fn touch_path(&mut self, effect: Effect, word: &Word, recursive: bool) {
+        if word.is_empty() {
+            return;
+        }
+        let shown = word.shown();
+        if let Err(hidden) = check_visible(&shown) {
+            self.find(FindingKind::HiddenText, format!("a path hides something: {hidden}"));
+        }
+        if word.has_hole() || (self.scope.folders().is_none() && !shown.starts_with('/')) {
+            let message = format!("which file `{shown}` is shows only when the command runs");
+            self.unknown(UnknownKind::Value, effect, message);
+        }
+        let pattern = word.is_pattern() || word.has_hole();
+        for name in self.paths(word) {
+            self.touch_absolute(effect, name, pattern, recursive);
+        }
+    }
+
+    fn touch_absolute(&mut self, effect: Effect, name: String, pattern: bool, recursive: bool) {
+        if let Some(rest) = name.strip_prefix("/dev/tcp/").or_else(|| name.strip_prefix("/dev/udp/")) {
+            let address = rest.replacen('/', ":", 1);
+            self.sockets = true;
+            self.touch_host(&Word::text(address));
+            return;
+        }
+        // What a process substitution stands for is no file.
+        if name.starts_with("/dev/fd/") {
+            return;
+        }
+        self.judge_place(effect, &name, recursive);
+        let touch = Touch { effect, kind: TargetKind::File, name, pattern, recursive, by: self.by.clone() };
+        self.out.touch(touch);
+    }
+
+    /// What follows from which place is touched how.
+    fn judge_place(&mut self, effect: Effect, name: &str, recursive: bool) {
+        let whole = name.ends_with(['*', '?', ']']);
+        let removes = !self.narrowed && (effect == Effect::Delete || (effect == Effect::Update && recursive));
+        let overwrites = !self.narrowed && effect == Effect::Update && whole;
+        match path::place(name, &self.context.home) {
+            Place::System if removes || overwrites => {
+                let verb = if effect == Effect::Delete { "removes" } else { "changes all of" };
+                self.find(FindingKind::DestroysSystem, format!("`{}` {verb} {name}", self.by));
+            }
+            Place::Home if removes => {
+                let verb = if effect == Effect::Delete { "removes" } else { "changes all of" };
+                self.find(FindingKind::DestroysHome, format!("`{}` {verb} the home folder {name}", self.by));
+            }
+            Place::Device if !effect.is_harmless() && effect != Effect::Execute => {
+                self.find(FindingKind::DestroysDevice, format!("`{}` writes to the device {name}", self.by));
+            }
+            Place::Kernel if !effect.is_harmless() => {
+                self.find(FindingKind::KernelInterface, format!("`{}` writes to {name}", self.by));
+            }
+            Place::Kernel if is_of_a_process(name) => {
+                self.find(FindingKind::KernelInterface, format!("`{}` reads a process's {name}", self.by));
+            }
+            Place::Startup if matches!(effect, Effect::Create | Effect::Update) => {
+                self.find(FindingKind::Persistence, format!("`{}` writes {name}, which is read at start-up", self.by));
+            }
+            Place::System | Place::Home | Place::Device | Place::Kernel | Place::Startup | Place::Plain => {}
+        }
+    }
+
+    /// An effect on something that is no path and no host.
+    pub(crate) fn touch_other(&mut self, effect: Effect, kind: TargetKind, name: impl Into<String>) {
+        let touch = Touch { effect, kind, name: name.into(), pattern: false, recursive: false, by: self.by.clone() };
+        self.out.touch(touch);
+    }
+
+    /// A connection to the host of a URL or of `[user@]host[:port]`.
+    pub(crate) fn touch_host(&mut self, word: &Word) {
+        let shown = word.shown();
+        let known = word.prefix();
+        // The host is known where the hole comes after it.
+        let after_host = known.split_once("://").map_or(known.as_str(), |(_, rest)| rest).contains(['/', '?', '#']);
+        let (text, partial) = if word.has_hole() && after_host { (known, true) } else { (shown, word.has_hole()) };
+        if partial && !after_host {
+            let message = format!("which host `{text}` is shows only when the command runs");
+            self.unknown(UnknownKind::Value, Effect::Send, message);
+            self.touch_other(Effect::Send, TargetKind::Host, text);
+            return;
+        }
+        // Buckets and images have names of their own.
+        if let Some((scheme, _)) = text.split_once("://")
+            && matches!(
+                scheme,
+                "s3" | "gs" | "az" | "abfs" | "abfss" | "wasb" | "wasbs" | "hdfs" | "oci" | "docker" | "docker-daemon"
+            )
+        {
+            self.touch_other(Effect::Send, TargetKind::Url, text);
+            return;
+        }
+        let read = crate::host::read(&text);
+        for (kind, message) in read.findings {
+            self.find(kind, message);
+        }
+        match read.name {
+            Some(name) => self.touch_other(Effect::Send, TargetKind::Host, name),
+            None => {
+                self.unknown(UnknownKind::Value, Effect::Send, format!("`{text}` names no host in one way only"));
+            }
+        }
+    }
+
+    /// Data that goes to the host in `word`.
+    pub(crate) fn send(&mut self, data: &Stream, word: &Word) {
+        let to = crate::host::read(&word.prefix()).name.unwrap_or_else(|| "?".to_owned());
+        if data.text.is_none() && data.sources.is_empty() {
+            self.out.flow(Flow { from: "?".to_owned(), to: to.clone() });
+        }
+        for from in &data.sources {
+            self.out.flow(Flow { from: from.clone(), to: to.clone() });
+        }
+        if let Some(text) = &data.text {
+            self.secrets_in(text, &to);
+        }
+    }
+
+    /// Credentials that stand in what is sent.
+    fn secrets_in(&mut self, text: &str, to: &str) {
+        if crate::text::holds_secret(text) {
+            self.find(FindingKind::Secret, format!("what is sent to {to} looks like it holds a credential"));
+            self.out.flow(Flow { from: "secret".to_owned(), to: to.to_owned() });
+        }
+    }
+
+    /// What is in the file that `word` names, as far as this line decides it; reading it is written down.
+    pub(crate) fn read_file(&mut self, word: &Word) -> Stream {
+        self.touch_path(Effect::Read, word, false);
+        let names = self.paths(word);
+        let mut stream = match names.as_slice() {
+            [name] => self.files.get(name).cloned().unwrap_or_default(),
+            _ => Stream::unknown(),
+        };
+        stream.sources.extend(names);
+        stream
+    }
+
+    /// Writes `data` to the file that `word` names.
+    pub(crate) fn write_file(&mut self, word: &Word, data: Stream, append: bool) {
+        self.touch_path(Effect::Update, word, false);
+        let host = word.shown();
+        if host.starts_with("/dev/tcp/") || host.starts_with("/dev/udp/") {
+            let address = host.split('/').nth(3).unwrap_or("?").to_owned();
+            self.send(&data, &Word::text(address));
+            return;
+        }
+        if let [name] = self.paths(word).as_slice() {
+            let before = if append {
+                let unknown = Stream::unknown();
+                Some(self.files.get(name).cloned().unwrap_or(unknown))
+            } else {
+                None
+            };
+            let now = before.map_or_else(|| data.clone(), |before| before.then(data.clone()));
+            if self.files.len() < crate::inspection::MAX_ENTRIES || self.files.contains_key(name) {
+                self.files.insert(name.clone(), now);
+            } else {
+                self.out.too_much("more files are written than are followed");
+            }
+        }
+    }
+}
+
+/// Whether a `/proc` path is about a process rather than about the machine.
+fn is_of_a_process(name: &str) -> bool {
+    let first = name.strip_prefix("/proc/").and_then(|rest| rest.split('/').next()).unwrap_or("");
+    let all_digits = !first.is_empty() && first.bytes().all(|b| b.is_ascii_digit());
+    all_digits || first == "self" || first == "thread-self" || first == "kcore" || first.contains(['*', '?', '[', '$'])
+}

@@ -1,0 +1,282 @@
+//! Abstract values: words that are known in part, and data that flows between programs.
+
+use std::collections::BTreeSet;
+
+/// The most patterns that a list of files is followed by.
+const MAX_LISTING: usize = 16;
+
+/// A field of a command after expansion: text that is known, glob characters that are not quoted, and holes.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Word {
+    parts: Vec<Part>,
+}
+
+/// A piece of a word.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// Known text.
+    Text(String),
+    /// `*`, `?` or `[`, which the shell replaces by names of files.
+    Glob(char),
+    /// Something that is known only at run time: what it is called, and whether it may become several words.
+    Hole { name: String, many: bool },
+}
+
+impl Word {
+    pub(crate) fn text(text: impl Into<String>) -> Self {
+        let mut word = Self::default();
+        word.push_str(&text.into());
+        word
+    }
+
+    pub(crate) fn hole(name: impl Into<String>) -> Self {
+        Self { parts: vec![Part::Hole { name: name.into(), many: false }] }
+    }
+
+    pub(crate) fn parts(&self) -> &[Part] {
+        &self.parts
+    }
+
+    pub(crate) fn push_str(&mut self, text: &str) {
+        if text.is_empty() {
+            return;
+        }
+        if let Some(Part::Text(last)) = self.parts.last_mut() {
+            last.push_str(text);
+        } else {
+            self.parts.push(Part::Text(text.to_owned()));
+        }
+    }
+
+    pub(crate) fn push(&mut self, part: Part) {
+        match part {
+            Part::Text(text) => self.push_str(&text),
+            part @ (Part::Glob(_) | Part::Hole { .. }) => self.parts.push(part),
+        }
+    }
+
+    pub(crate) fn append(&mut self, other: &Self) {
+        for part in &other.parts {
+            self.push(part.clone());
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.parts.is_empty()
+    }
+
+    /// The text where every part of it is known and none is a pattern.
+    pub(crate) fn constant(&self) -> Option<&str> {
+        match self.parts.as_slice() {
+            [] => Some(""),
+            [Part::Text(text)] => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The text, glob characters included, where nothing is a hole.
+    pub(crate) fn known(&self) -> Option<String> {
+        let mut out = String::new();
+        for part in &self.parts {
+            match part {
+                Part::Text(text) => out.push_str(text),
+                Part::Glob(c) => out.push(*c),
+                Part::Hole { .. } => return None,
+            }
+        }
+        Some(out)
+    }
+
+    /// The text for people and for patterns: holes are written `${name}`.
+    pub(crate) fn shown(&self) -> String {
+        let mut out = String::new();
+        for part in &self.parts {
+            match part {
+                Part::Text(text) => out.push_str(text),
+                Part::Glob(c) => out.push(*c),
+                Part::Hole { name, .. } => {
+                    out.push_str("${");
+                    out.push_str(name);
+                    out.push('}');
+                }
+            }
+        }
+        out
+    }
+
+    /// What is known before the first hole.
+    pub(crate) fn prefix(&self) -> String {
+        let mut out = String::new();
+        for part in &self.parts {
+            match part {
+                Part::Text(text) => out.push_str(text),
+                Part::Glob(c) => out.push(*c),
+                Part::Hole { .. } => break,
+            }
+        }
+        out
+    }
+
+    /// The name of the first hole.
+    pub(crate) fn first_hole(&self) -> Option<&str> {
+        self.parts.iter().find_map(|part| match part {
+            Part::Hole { name, .. } => Some(name.as_str()),
+            Part::Text(_) | Part::Glob(_) => None,
+        })
+    }
+
+    pub(crate) fn has_hole(&self) -> bool {
+        self.first_hole().is_some()
+    }
+
+    pub(crate) fn is_pattern(&self) -> bool {
+        self.parts.iter().any(|part| matches!(part, Part::Glob(_)))
+    }
+
+    /// Whether it may become any number of words.
+    pub(crate) fn is_many(&self) -> bool {
+        self.parts.iter().any(|part| matches!(part, Part::Hole { many: true, .. }))
+    }
+
+    /// The same word after its first `n` bytes of known text, if it begins with so many.
+    pub(crate) fn skip(&self, n: usize) -> Option<Self> {
+        let mut rest = n;
+        let mut out = Self::default();
+        for part in &self.parts {
+            match part {
+                Part::Text(text) if rest > 0 => {
+                    let cut = rest.min(text.len());
+                    out.push_str(text.get(cut..)?);
+                    rest -= cut;
+                }
+                Part::Glob(_) if rest > 0 => rest -= 1,
+                Part::Hole { .. } if rest > 0 => return None,
+                part => out.push(part.clone()),
+            }
+        }
+        (rest == 0).then_some(out)
+    }
+
+    /// Every file below the folder that this word names.
+    pub(crate) fn all_below(&self) -> Self {
+        let mut out = self.clone();
+        if !self.shown().ends_with('/') {
+            out.push_str("/");
+        }
+        out.push(Part::Glob('*'));
+        out.push(Part::Glob('*'));
+        out
+    }
+
+    /// The word with every `from` in known text replaced.
+    pub(crate) fn replace(&self, from: &str, to: &Self) -> Self {
+        let mut out = Self::default();
+        for part in &self.parts {
+            match part {
+                Part::Text(text) => {
+                    for (i, piece) in text.split(from).enumerate() {
+                        if i > 0 {
+                            out.append(to);
+                        }
+                        out.push_str(piece);
+                    }
+                }
+                part @ (Part::Glob(_) | Part::Hole { .. }) => out.push(part.clone()),
+            }
+        }
+        out
+    }
+
+    /// What comes before and after the first `separator` in known text.
+    pub(crate) fn split_once(&self, separator: char) -> Option<(Self, Self)> {
+        let mut before = Self::default();
+        for (i, part) in self.parts.iter().enumerate() {
+            if let Part::Text(text) = part
+                && let Some((head, tail)) = text.split_once(separator)
+            {
+                before.push_str(head);
+                let mut after = Self::text(tail);
+                for rest in self.parts.iter().skip(i + 1) {
+                    after.push(rest.clone());
+                }
+                return Some((before, after));
+            }
+            before.push(part.clone());
+        }
+        None
+    }
+}
+
+/// What flows from one program to the next, or stands in a file that the same line wrote.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Stream {
+    /// The whole content, where it is constant.
+    pub(crate) text: Option<String>,
+    /// Whether something was decoded on the way.
+    pub(crate) decoded: bool,
+    /// Whether a host's answer is in it.
+    pub(crate) remote: bool,
+    /// The files, or `env`, that it holds data of.
+    pub(crate) sources: BTreeSet<String>,
+    /// Where it is a list of names of files: the patterns that they match.
+    pub(crate) listing: Vec<Word>,
+}
+
+impl Stream {
+    /// No data at all: what a program without output writes.
+    pub(crate) fn empty() -> Self {
+        Self { text: Some(String::new()), ..Self::default() }
+    }
+
+    /// Data of which nothing is known.
+    pub(crate) fn unknown() -> Self {
+        Self::default()
+    }
+
+    pub(crate) fn constant(text: impl Into<String>) -> Self {
+        Self { text: Some(text.into()), ..Self::default() }
+    }
+
+    /// The same origin with other content.
+    pub(crate) fn with_text(mut self, text: Option<String>) -> Self {
+        self.text = text;
+        self
+    }
+
+    /// Adds patterns of names of files.
+    pub(crate) fn list(&mut self, patterns: Vec<Word>) {
+        for pattern in patterns {
+            if self.listing.len() < MAX_LISTING && !self.listing.contains(&pattern) {
+                self.listing.push(pattern);
+            }
+        }
+    }
+
+    /// This, followed by `other`.
+    pub(crate) fn then(mut self, other: Self) -> Self {
+        self.text = match (self.text, other.text) {
+            (Some(mut a), Some(b)) => {
+                a.push_str(&b);
+                Some(a)
+            }
+            _ => None,
+        };
+        self.decoded |= other.decoded;
+        self.remote |= other.remote;
+        self.sources.extend(other.sources);
+        self.list(other.listing);
+        self
+    }
+
+    /// Either this or `other`.
+    pub(crate) fn or(mut self, other: Self) -> Self {
+        if self.text != other.text {
+            self.text = None;
+        }
+        self.decoded |= other.decoded;
+        self.remote |= other.remote;
+        self.sources.extend(other.sources);
+        self.list(other.listing);
+        self
+    }
+}

@@ -1,0 +1,251 @@
+//! Paths as text: one lexical form, and which of them are more than files.
+
+/// What a path is, besides being one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// The root or a folder that the system consists of, or all of its entries.
+    System,
+    /// A home folder, or all of its entries.
+    Home,
+    /// A device other than the harmless ones.
+    Device,
+    /// Another kernel interface.
+    Kernel,
+    /// From here code runs later by itself.
+    Startup,
+    /// Anything else.
+    Plain,
+}
+
+/// Devices that hold nothing (filesystem hierarchy standard, `/dev`).
+const HARMLESS_DEVICES: &[&str] = &[
+    "/dev/null",
+    "/dev/zero",
+    "/dev/full",
+    "/dev/random",
+    "/dev/urandom",
+    "/dev/stdin",
+    "/dev/stdout",
+    "/dev/stderr",
+    "/dev/tty",
+];
+
+/// Folders directly below the root that the system consists of.
+const SYSTEM: &[&str] = &[
+    "bin",
+    "boot",
+    "dev",
+    "etc",
+    "home",
+    "lib",
+    "lib32",
+    "lib64",
+    "media",
+    "mnt",
+    "opt",
+    "proc",
+    "root",
+    "run",
+    "sbin",
+    "srv",
+    "sys",
+    "usr",
+    "var",
+    "Applications",
+    "Library",
+    "System",
+    "Users",
+    "private",
+];
+
+/// Folders one level further down.
+const SYSTEM_BELOW: &[&str] = &[
+    "usr/bin",
+    "usr/sbin",
+    "usr/lib",
+    "usr/lib64",
+    "usr/share",
+    "usr/local",
+    "usr/include",
+    "usr/local/bin",
+    "var/lib",
+    "var/log",
+    "var/spool",
+    "var/db",
+    "var/cache",
+    "etc/ssh",
+    "etc/ssl",
+    "etc/systemd",
+    "etc/pam.d",
+    "lib/modules",
+    "usr/lib/modules",
+    "boot/efi",
+    "var/lib/docker",
+    "var/lib/dpkg",
+    "var/lib/mysql",
+    "var/lib/postgresql",
+];
+
+/// Files in a home folder from which a shell, a session or a login takes code or keys.
+const STARTUP_IN_HOME: &[&str] = &[
+    ".bashrc",
+    ".bash_profile",
+    ".bash_login",
+    ".bash_logout",
+    ".bash_aliases",
+    ".profile",
+    ".zshrc",
+    ".zshenv",
+    ".zprofile",
+    ".zlogin",
+    ".inputrc",
+    ".xinitrc",
+    ".xsession",
+    ".xprofile",
+    ".pam_environment",
+    ".gitconfig",
+    ".npmrc",
+    ".pypirc",
+    ".vimrc",
+    ".emacs",
+    ".gdbinit",
+    ".curlrc",
+    ".wgetrc",
+    ".netrc",
+    ".rhosts",
+    ".forward",
+];
+
+/// Folders of that kind, in a home folder.
+const STARTUP_FOLDERS_IN_HOME: &[&str] = &[
+    ".ssh/",
+    ".config/autostart/",
+    ".config/systemd/",
+    ".config/fish/",
+    ".config/git/",
+    ".config/nvim/",
+    ".config/environment.d/",
+    ".local/share/systemd/",
+    ".local/bin/",
+    ".vim/",
+    ".gnupg/",
+    "bin/",
+    "Library/LaunchAgents/",
+];
+
+/// The same for the whole machine.
+const STARTUP: &[&str] = &[
+    "/etc/cron",
+    "/etc/crontab",
+    "/etc/anacrontab",
+    "/var/spool/cron",
+    "/var/spool/at",
+    "/etc/systemd/",
+    "/usr/lib/systemd/",
+    "/lib/systemd/",
+    "/etc/init.d/",
+    "/etc/rc",
+    "/etc/profile",
+    "/etc/bash",
+    "/etc/zsh",
+    "/etc/environment",
+    "/etc/ld.so",
+    "/etc/sudoers",
+    "/etc/passwd",
+    "/etc/shadow",
+    "/etc/group",
+    "/etc/gshadow",
+    "/etc/pam",
+    "/etc/ssh/",
+    "/etc/udev/",
+    "/etc/xdg/autostart/",
+    "/etc/update-motd.d/",
+    "/etc/apt/apt.conf",
+    "/etc/hosts",
+    "/etc/resolv.conf",
+    "/etc/nsswitch.conf",
+    "/etc/modprobe.d/",
+    "/etc/modules",
+    "/etc/sysctl",
+    "/etc/security/",
+    "/boot/",
+    "/Library/Launch",
+];
+
+/// The absolute, lexically normalised form of `path` seen from `base`.
+pub(crate) fn normalise(base: &str, path: &str) -> String {
+    let mut parts: Vec<&str> = Vec::new();
+    let base = if path.starts_with('/') { "" } else { base };
+    for part in base.split('/').chain(path.split('/')) {
+        match part {
+            "" | "." => {}
+            ".." => {
+                parts.pop();
+            }
+            name => parts.push(name),
+        }
+    }
+    let mut out = String::with_capacity(base.len() + path.len() + 1);
+    for part in &parts {
+        out.push('/');
+        out.push_str(part);
+    }
+    if out.is_empty() { "/".to_owned() } else { out }
+}
+
+/// Whether the last component stands for every entry of its folder.
+fn folder_of_all(path: &str) -> Option<&str> {
+    let (folder, last) = path.rsplit_once('/')?;
+    let all = !last.is_empty() && last.chars().all(|c| matches!(c, '*' | '?' | '.' | '[' | ']' | '!'));
+    (all && last.contains(['*', '?'])).then_some(if folder.is_empty() { "/" } else { folder })
+}
+
+/// Whether a path names a root, a system folder or a home folder as a whole, or is a device or a start-up file.
+pub(crate) fn place(path: &str, home: &str) -> Place {
+    let whole = folder_of_all(path).unwrap_or(path);
+    let folded = whole.trim_end_matches('/');
+    if folded.is_empty() {
+        return Place::System;
+    }
+    if folded == home || home.strip_prefix(folded).is_some_and(|rest| rest.starts_with('/') && folded != "/home") {
+        return Place::Home;
+    }
+    let mut parts = folded.split('/').skip(1);
+    match (parts.next(), parts.next(), parts.next()) {
+        (Some(one), None, _) if SYSTEM.contains(&one) => return Place::System,
+        (Some("home" | "Users"), Some(_), None) => return Place::Home,
+        (Some(one), Some(two), None) if SYSTEM_BELOW.contains(&format!("{one}/{two}").as_str()) => {
+            return Place::System;
+        }
+        (Some(one), Some(two), Some(three)) if SYSTEM_BELOW.contains(&format!("{one}/{two}/{three}").as_str()) => {
+            return Place::System;
+        }
+        _ => {}
+    }
+    if path.starts_with("/dev/") {
+        let harmless =
+            HARMLESS_DEVICES.contains(&path) || path.starts_with("/dev/fd/") || path.starts_with("/dev/shm/");
+        return if harmless { Place::Plain } else { Place::Device };
+    }
+    if path.starts_with("/proc/") || path.starts_with("/sys/") {
+        return Place::Kernel;
+    }
+    if is_startup(path, home) { Place::Startup } else { Place::Plain }
+}
+
+fn is_startup(path: &str, home: &str) -> bool {
+    if STARTUP.iter().any(|start| path.starts_with(start)) {
+        return true;
+    }
+    let in_home = path.strip_prefix(home).and_then(|rest| rest.strip_prefix('/')).or_else(|| {
+        let rest = path.strip_prefix("/home/").or_else(|| path.strip_prefix("/Users/"))?;
+        rest.split_once('/').map(|(_, rest)| rest)
+    });
+    let in_home = in_home.or_else(|| path.strip_prefix("/root/"));
+    if let Some(rest) = in_home
+        && (STARTUP_IN_HOME.contains(&rest) || STARTUP_FOLDERS_IN_HOME.iter().any(|f| rest.starts_with(f)))
+    {
+        return true;
+    }
+    path.contains("/.git/hooks/") || path.ends_with("/.git/config") || path.ends_with("/.envrc")
+}

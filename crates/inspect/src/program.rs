@@ -1,0 +1,208 @@
+//! Programs: which one a word names, and what it does with its arguments.
+
+mod apply;
+mod builtin;
+mod filter;
+mod find;
+mod options;
+mod script;
+mod special;
+mod transfer;
+mod wrapper;
+
+use countersign_plan::tool::{Effect, TargetKind};
+
+use crate::catalogue;
+use crate::inspection::{FindingKind, Knowledge, Program, UnknownKind};
+use crate::machine::{MAX_DEPTH, Machine, Stream, Word};
+
+/// Folders in which a name is the program that the catalogue means.
+const PROGRAM_FOLDERS: &[&str] =
+    &["/bin/", "/usr/bin/", "/usr/local/bin/", "/sbin/", "/usr/sbin/", "/usr/local/sbin/", "/opt/homebrew/bin/"];
+
+const SHELLS: &[&str] = &["sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "fish", "rbash", "csh", "tcsh"];
+
+/// Whether a program is a shell.
+pub(crate) fn is_shell(name: &str) -> bool {
+    SHELLS.contains(&name.rsplit('/').next().unwrap_or(name))
+}
+
+impl Machine<'_> {
+    /// Runs a command of the shell: an alias, a function, a builtin or a program; what it writes to standard output.
+    pub(crate) fn run(&mut self, words: Vec<Word>, stdin: Stream) -> Stream {
+        let Some((name, rest)) = words.split_first() else { return Stream::empty() };
+        let Some(name) = name.constant().map(str::to_owned) else {
+            return self.unnamed(name, rest, stdin);
+        };
+        if let Some(alias) = self.scope.alias(&name).map(str::to_owned) {
+            return self.aliased(&name, &alias, rest, &stdin);
+        }
+        if let Some(out) = self.call(&name, rest.to_vec(), &stdin) {
+            return out;
+        }
+        if let Some(out) = self.builtin(&name, rest, &stdin) {
+            return out;
+        }
+        self.start(words, stdin)
+    }
+
+    /// Starts a program, not a builtin.
+    pub(crate) fn start(&mut self, words: Vec<Word>, stdin: Stream) -> Stream {
+        if !self.spend() {
+            return Stream::unknown();
+        }
+        let Some((word, rest)) = words.split_first() else { return Stream::empty() };
+        let Some(name) = word.constant().map(str::to_owned) else {
+            return self.unnamed(word, rest, stdin);
+        };
+        if name.is_empty() {
+            return Stream::empty();
+        }
+        if self.depth >= MAX_DEPTH {
+            self.out.too_much("programs start each other more deeply than is followed");
+            return Stream::unknown();
+        }
+        self.depth += 1;
+        let base = name.rsplit('/').next().unwrap_or(&name).to_owned();
+        let before = std::mem::replace(&mut self.by, base.clone());
+        let installed = !name.contains('/')
+            || PROGRAM_FOLDERS.iter().any(|folder| name.strip_prefix(folder).is_some_and(|rest| !rest.contains('/')));
+        let out =
+            if installed { self.installed(&name, &base, rest, stdin) } else { self.by_path(word, &name, rest, stdin) };
+        self.by = before;
+        self.depth -= 1;
+        out
+    }
+
+    fn installed(&mut self, name: &str, base: &str, rest: &[Word], stdin: Stream) -> Stream {
+        let entry = catalogue::entry(base);
+        let special = special::knows(base);
+        let knowledge = if entry.is_some() || special { Knowledge::Catalogued } else { Knowledge::Uncatalogued };
+        self.note(name, rest, knowledge);
+        if let Some(out) = self.special(base, rest, &stdin) {
+            return out;
+        }
+        match entry {
+            Some(entry) => {
+                let mut out = self.apply(entry, rest, &stdin);
+                if let Some(text) = out.text.take() {
+                    out.text = filter::apply(base, rest, text);
+                }
+                out
+            }
+            None => {
+                if only_asks(rest) {
+                    return Stream::unknown();
+                }
+                self.unknown(
+                    UnknownKind::Program,
+                    Effect::Execute,
+                    format!("no catalogue describes the program `{base}`"),
+                );
+                Stream { sources: stdin.sources, decoded: stdin.decoded, remote: stdin.remote, ..Stream::unknown() }
+            }
+        }
+    }
+
+    /// A program that is named by its path: whatever that file holds.
+    fn by_path(&mut self, word: &Word, name: &str, rest: &[Word], stdin: Stream) -> Stream {
+        let path = self.paths(word).into_iter().next().unwrap_or_else(|| name.to_owned());
+        self.note(&path, rest, Knowledge::File);
+        self.touch_path(Effect::Execute, word, false);
+        match self.files.get(&path).cloned() {
+            Some(written) => self.run_written(&written, &path, rest, &stdin),
+            None => Stream { sources: stdin.sources, ..Stream::unknown() },
+        }
+    }
+
+    /// Runs what the same line wrote to a file, or what stands in a process substitution.
+    pub(crate) fn run_written(&mut self, content: &Stream, path: &str, rest: &[Word], stdin: &Stream) -> Stream {
+        if content.remote {
+            self.find(FindingKind::DownloadAndExecute, format!("{path} holds what a host sent, and is run"));
+        }
+        if content.decoded {
+            self.find(FindingKind::DecodeAndExecute, format!("{path} holds what was decoded, and is run"));
+        }
+        match &content.text {
+            Some(text) => {
+                let text = text.clone();
+                let parameters: Vec<Word> = std::iter::once(Word::text(path)).chain(rest.iter().cloned()).collect();
+                let before = std::mem::replace(&mut self.scope.parameters, parameters);
+                let known = std::mem::replace(&mut self.scope.parameters_known, true);
+                let out = self.script(&text, stdin);
+                self.scope.parameters = before;
+                self.scope.parameters_known = known;
+                out
+            }
+            None => {
+                self.unknown(
+                    UnknownKind::Code,
+                    Effect::Execute,
+                    format!("what {path} holds when it is run is not known"),
+                );
+                Stream::unknown()
+            }
+        }
+    }
+
+    fn note(&mut self, name: &str, rest: &[Word], knowledge: Knowledge) {
+        let args = rest.iter().map(|word| word.constant().map(str::to_owned)).collect();
+        self.out.program(Program { name: name.to_owned(), args, knowledge });
+    }
+
+    /// A command whose name is known only at run time.
+    fn unnamed(&mut self, name: &Word, rest: &[Word], stdin: Stream) -> Stream {
+        let shown = name.shown();
+        self.unknown(
+            UnknownKind::Value,
+            Effect::Execute,
+            format!("which program `{shown}` is shows only when the line runs"),
+        );
+        self.out.program(Program {
+            name: shown,
+            args: rest.iter().map(|word| word.constant().map(str::to_owned)).collect(),
+            knowledge: Knowledge::Uncatalogued,
+        });
+        // An empty value would make the next word the program.
+        if name.is_many() && !rest.is_empty() && name.prefix().is_empty() {
+            self.run(rest.to_vec(), stdin.clone());
+        }
+        Stream { sources: stdin.sources, ..Stream::unknown() }
+    }
+
+    fn aliased(&mut self, name: &str, alias: &str, rest: &[Word], stdin: &Stream) -> Stream {
+        let mut text = alias.to_owned();
+        for word in rest {
+            text.push(' ');
+            match word.constant() {
+                Some(constant) => {
+                    text.push('\'');
+                    text.push_str(&constant.replace('\'', r"'\''"));
+                    text.push('\'');
+                }
+                None => {
+                    self.unknown(
+                        UnknownKind::Value,
+                        Effect::Execute,
+                        format!("the alias `{name}` gets an unknown argument"),
+                    );
+                    text.push_str("\"$_\"");
+                }
+            }
+        }
+        self.scope.unalias(Some(name));
+        let out = self.script(&text, stdin);
+        self.scope.set_alias(name, alias);
+        out
+    }
+
+    /// Something that is no file, by what the command calls it.
+    pub(crate) fn touch_named(&mut self, effect: Effect, what: &str) {
+        self.touch_other(effect, TargetKind::Record, what);
+    }
+}
+
+/// Whether the arguments only ask for help or a version.
+pub(crate) fn only_asks(rest: &[Word]) -> bool {
+    matches!(rest, [only] if matches!(only.constant(), Some("--help" | "--version" | "-V" | "-version" | "-help")))
+}

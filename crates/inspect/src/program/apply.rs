@@ -1,0 +1,469 @@
+//! What a program does, by its entry in the catalogue.
+
+use countersign_plan::tool::{Effect, TargetKind};
+
+use super::options::{self, Grammar, Parsed};
+use super::transfer::host_of;
+use crate::catalogue::{Entry, Role, Tag};
+use crate::inspection::{FindingKind, UnknownKind};
+use crate::machine::{Machine, Stream, Word};
+
+/// What one program's arguments amount to.
+pub(super) struct Doing {
+    pub(super) recursive: bool,
+    pub(super) in_place: bool,
+    pub(super) dry: bool,
+    pub(super) hosts: Vec<Word>,
+    /// What goes out to the hosts.
+    pub(super) sent: Option<Stream>,
+    /// What goes out beside a request.
+    pub(super) carried: Stream,
+    /// What the program reads.
+    pub(super) read: Stream,
+    pub(super) reads: bool,
+    pub(super) scripted: bool,
+    /// What a host is asked to do.
+    pub(super) asks: Effect,
+    /// The files that it writes.
+    pub(super) written: Vec<String>,
+}
+
+impl Machine<'_> {
+    /// Applies an entry to arguments; what the program writes to standard output.
+    pub(crate) fn apply(&mut self, entry: &Entry, rest: &[Word], stdin: &Stream) -> Stream {
+        let (grammar, parsed) = match options::read(entry, rest) {
+            Ok(read) => read,
+            Err(_) if super::only_asks(rest.get(rest.len().saturating_sub(1)..).unwrap_or_default()) => {
+                return Stream::unknown();
+            }
+            Err(problem) => {
+                let message = format!("`{}`: {problem}", self.by);
+                self.unknown(UnknownKind::Option, Effect::Execute, message);
+                return Stream { sources: stdin.sources.clone(), ..Stream::unknown() };
+            }
+        };
+        let tags: Vec<&Tag> = grammar.tags().chain(parsed.tags.iter().copied()).collect();
+        if super::only_asks(rest) || tags.contains(&&Tag::Inert) {
+            return Stream::unknown();
+        }
+        for option in &parsed.unlisted {
+            if matches!(option.as_str(), "--help" | "--version") {
+                return Stream::unknown();
+            }
+            let message = format!("the option {option} of `{}` is not in the catalogue", self.by);
+            self.unknown(UnknownKind::Option, Effect::Execute, message);
+        }
+        let mut doing = Doing {
+            recursive: tags.contains(&&Tag::Recursive),
+            in_place: tags.contains(&&Tag::InPlace),
+            dry: tags.contains(&&Tag::DryRun),
+            hosts: Vec::new(),
+            sent: None,
+            carried: Stream::empty(),
+            read: Stream::empty(),
+            reads: false,
+            scripted: false,
+            asks: Effect::None,
+            written: Vec::new(),
+        };
+        let folder = self.folder_first(&parsed);
+        self.by_tags(&parsed, &tags, &mut doing, stdin);
+        let slots = tags
+            .iter()
+            .rev()
+            .find_map(|tag| if let Tag::As(slots) = tag { Some(slots.as_slice()) } else { None })
+            .or_else(|| grammar.last().map(|entry| entry.slots.as_slice()))
+            .unwrap_or(&[]);
+        let (operands, beyond) = options::assign(slots, &parsed.operands);
+        if beyond > 0 {
+            let message = format!("`{}` is given more operands than the catalogue describes", self.by);
+            self.unknown(UnknownKind::Option, Effect::Execute, message);
+        }
+        for (role, word) in parsed.values.iter().chain(&operands) {
+            self.play(*role, word, &mut doing, stdin);
+        }
+        let out = self.commands(&grammar, &parsed, &tags, &mut doing, stdin);
+        self.transfer(&tags, &doing);
+        if let Some(scope) = folder {
+            self.scope = scope;
+        }
+        out.unwrap_or_else(|| self.output(&tags, doing, stdin))
+    }
+
+    /// Changes to the folder that an option names; the state to go back to.
+    fn folder_first(&mut self, parsed: &Parsed<'_>) -> Option<crate::machine::Scope> {
+        let mut before = None;
+        for (_, folder) in parsed.values.iter().filter(|(role, _)| *role == Role::Folder) {
+            before.get_or_insert_with(|| self.scope.clone());
+            let to = if folder.has_hole() { Vec::new() } else { self.paths(folder) };
+            self.scope.change_folder(to);
+        }
+        before
+    }
+
+    fn by_tags(&mut self, parsed: &Parsed<'_>, tags: &[&Tag], doing: &mut Doing, stdin: &Stream) {
+        let mut name = vec![self.by.clone()];
+        name.extend(parsed.path.iter().cloned());
+        name.extend(parsed.operands.iter().map(Word::shown));
+        let what = name.join(" ");
+        for tag in tags {
+            match tag {
+                Tag::Path(effect, path) => {
+                    let effect = if doing.dry && *effect != Effect::Execute { Effect::Read } else { *effect };
+                    let word = match path.strip_prefix("~/") {
+                        Some(rest) => Word::text(format!("{}/{rest}", self.context.home)),
+                        None => Word::text(*path),
+                    };
+                    let recursive = *path == "." || doing.recursive;
+                    self.touch_path(effect, &word, recursive);
+                }
+                // A registry is a mirror or the public one, as the machine is set up.
+                Tag::Net(registry) if !registry.contains('.') => {
+                    self.touch_other(Effect::Send, TargetKind::Other, format!("registry {registry}"));
+                }
+                Tag::Net(host) => doing.hosts.push(Word::text(*host)),
+                Tag::Named(effect) => {
+                    let effect = if doing.dry { Effect::Read } else { *effect };
+                    self.touch_named(effect, &what);
+                }
+                Tag::Find(kind) if !doing.dry => self.find(*kind, format!("`{what}`")),
+                Tag::Unknown => {
+                    let message = format!("what `{what}` does is not analysed");
+                    self.unknown(UnknownKind::Option, Effect::Execute, message);
+                }
+                Tag::SendsInput if stdin.text.as_deref() == Some("") => {}
+                Tag::SendsInput => {
+                    doing.sent = Some(doing.sent.take().unwrap_or_else(Stream::empty).then(stdin.clone()));
+                }
+                Tag::Find(_)
+                | Tag::Recursive
+                | Tag::As(_)
+                | Tag::Pass
+                | Tag::Quiet
+                | Tag::Decodes
+                | Tag::Remote
+                | Tag::InputCode(_)
+                | Tag::InputSql
+                | Tag::DryRun
+                | Tag::Assignments
+                | Tag::Upload
+                | Tag::WritesUrlName
+                | Tag::Lists
+                | Tag::InPlace
+                | Tag::Inert => {}
+            }
+        }
+    }
+
+    /// One value in its role.
+    fn play(&mut self, role: Role, word: &Word, doing: &mut Doing, stdin: &Stream) {
+        let recursive = doing.recursive;
+        let least = |effect: Effect| if doing.dry { Effect::Read } else { effect };
+        match role {
+            Role::Text | Role::Folder => {}
+            Role::Mode => self.mode(word),
+            Role::Method => {
+                let effect = match word.shown().to_ascii_uppercase().as_str() {
+                    "GET" | "HEAD" | "OPTIONS" | "TRACE" => return,
+                    "DELETE" => Effect::Delete,
+                    _ => Effect::Update,
+                };
+                doing.asks = doing.asks.max(effect);
+            }
+            Role::Encoded => {
+                doing.scripted = true;
+                match word.constant().map(str::to_owned) {
+                    Some(text) => self.encoded_command(&text),
+                    None => self.unknown(UnknownKind::Value, Effect::Execute, "the encoded command is not constant"),
+                }
+            }
+            Role::Read | Role::ReadTree if doing.in_place => {
+                doing.reads = true;
+                self.touch_path(least(Effect::Update), word, recursive);
+            }
+            Role::Read | Role::ReadTree => {
+                doing.reads = true;
+                let stream = if word.constant() == Some("-") {
+                    stdin.clone()
+                } else if role == Role::ReadTree || recursive {
+                    self.touch_path(Effect::Read, word, true);
+                    Stream { sources: self.paths(word).into_iter().collect(), ..Stream::unknown() }
+                } else {
+                    self.read_file(word)
+                };
+                let read = std::mem::replace(&mut doing.read, Stream::empty());
+                doing.read = read.then(stream);
+            }
+            Role::Write | Role::Append if word.constant() == Some("-") => {}
+            Role::Write => {
+                self.touch_path(least(Effect::Update), word, recursive);
+                let holds = if doing.reads { doing.read.clone() } else { stdin.clone() };
+                self.written(word, holds, doing);
+            }
+            Role::Append => self.touch_path(least(Effect::Update), word, false),
+            Role::Update => {
+                doing.reads = true;
+                self.touch_path(least(Effect::Update), word, recursive);
+            }
+            Role::UpdateTree => {
+                doing.reads = true;
+                self.touch_path(least(Effect::Update), word, true);
+            }
+            Role::Delete | Role::Move => {
+                let effect = least(Effect::Delete);
+                self.touch_path(effect, word, recursive || role == Role::Move);
+            }
+            Role::MakeFolder => self.touch_path(least(Effect::Create), word, false),
+            // Most programs hand such a text to a shell.
+            Role::Exec if word.shown().contains(' ') => {
+                self.shell_text(word, &Stream::unknown());
+            }
+            Role::Exec => {
+                self.start(vec![word.clone()], Stream::unknown());
+            }
+            Role::Module if !word.has_hole() && !word.shown().contains(['/', '.']) => {}
+            // Standard input, which is judged by itself.
+            Role::Load if word.constant() == Some("-") => {}
+            Role::Load | Role::Module => self.touch_path(Effect::Execute, word, false),
+            Role::Command => {
+                self.shell_text(word, stdin);
+            }
+            Role::Argv | Role::RemoteArgv | Role::Script(_) => {}
+            Role::Code(language) => {
+                doing.scripted = true;
+                self.code_word(language, word, stdin);
+            }
+            Role::Sql => {
+                doing.scripted = true;
+                self.sql_word(word);
+            }
+            Role::Url | Role::UrlSend => self.url(role, word, doing),
+            Role::Host => doing.hosts.push(host_of(word)),
+            Role::RemoteRead | Role::RemoteWrite => self.remote(role, word, doing),
+            Role::Data => {
+                let stream = self.data(word, stdin);
+                doing.sent = Some(doing.sent.take().unwrap_or_else(Stream::empty).then(stream));
+            }
+            Role::Carry => {
+                let stream = self.data(word, stdin);
+                doing.carried = std::mem::replace(&mut doing.carried, Stream::empty()).then(stream);
+            }
+            Role::Refspec => {
+                let text = word.shown();
+                if text.starts_with(['+', ':']) {
+                    self.find(FindingKind::HistoryLoss, format!("`{} {text}`", self.by));
+                }
+                if text.starts_with(':') {
+                    self.touch_named(least(Effect::Delete), &text);
+                }
+            }
+            Role::Send => {
+                let stream = if word.constant() == Some("-") { stdin.clone() } else { self.read_file(word) };
+                doing.sent = Some(doing.sent.take().unwrap_or_else(Stream::empty).then(stream));
+            }
+            Role::Variable => {
+                if let Some((name, value)) = word.split_once('=') {
+                    let name = name.shown();
+                    self.assign_variable(&name, crate::machine::Variable::Scalar(value));
+                }
+            }
+            Role::Sed => {
+                doing.scripted = true;
+                self.sed(word);
+            }
+            Role::Awk => {
+                doing.scripted = true;
+                self.awk(word);
+            }
+            Role::GitConfig => self.git_config(word),
+            Role::SshConfig => self.ssh_config(word),
+            Role::Named => {
+                let name = format!("{} {}", self.by, word.shown());
+                self.touch_named(least(Effect::Update), &name);
+            }
+            Role::Package => self.package(word, doing),
+            Role::Volume => self.volume(word),
+            Role::Socat => self.socat(word, doing),
+        }
+    }
+
+    /// A mode of `chmod`: rights of the owner for everybody who runs it, or writing for everybody.
+    fn mode(&mut self, word: &Word) {
+        let mode = word.shown();
+        let octal = mode.bytes().all(|b| b.is_ascii_digit());
+        let weak = if octal {
+            let special = mode.len() > 3 && mode.trim_start_matches('0').len() > 3 && !mode.starts_with('1');
+            special || matches!(mode.as_bytes().last(), Some(b'2' | b'3' | b'6' | b'7'))
+        } else {
+            mode.split(',').any(|clause| {
+                let (who, what) = clause.split_once(['+', '=']).unwrap_or((clause, ""));
+                what.contains('s') || ((who.contains(['o', 'a'])) && what.contains('w'))
+            })
+        };
+        if weak {
+            self.find(FindingKind::WeakensRights, format!("the mode {mode} gives rights to everybody"));
+        }
+    }
+
+    /// What a file that a program writes holds afterwards: not known, but of which origin is.
+    fn written(&mut self, word: &Word, holds: Stream, doing: &mut Doing) {
+        if let [name] = self.paths(word).as_slice() {
+            self.files.insert(name.clone(), holds.with_text(None));
+            doing.written.push(name.clone());
+        }
+    }
+
+    fn package(&mut self, word: &Word, doing: &mut Doing) {
+        let text = word.shown();
+        if text.contains("://") {
+            let url = text.strip_prefix("git+").unwrap_or(&text);
+            doing.hosts.push(Word::text(url));
+        } else if text.starts_with(['.', '/', '~']) {
+            self.touch_path(Effect::Execute, word, true);
+        } else {
+            self.touch_other(Effect::Execute, TargetKind::Other, format!("package {text}"));
+        }
+    }
+
+    /// What comes after the operands of a wrapper, and scripts.
+    fn commands(
+        &mut self,
+        grammar: &Grammar<'_>,
+        parsed: &Parsed<'_>,
+        tags: &[&Tag],
+        doing: &mut Doing,
+        stdin: &Stream,
+    ) -> Option<Stream> {
+        let last = grammar.last().and_then(|entry| {
+            entry.slots.iter().find(|slot| matches!(slot.role, Role::Argv | Role::RemoteArgv | Role::Script(_)))
+        });
+        if let (Some(slot), false) = (last, parsed.command.is_empty() || doing.scripted) {
+            return match slot.role {
+                Role::Argv => Some(self.wrapped(&parsed.command, tags.contains(&&Tag::Assignments), stdin)),
+                Role::RemoteArgv => {
+                    self.elsewhere(&parsed.command);
+                    None
+                }
+                Role::Script(language) => Some(self.script_file(language, &parsed.command, stdin)),
+                _ => None,
+            };
+        }
+        let by_input = tags.iter().find_map(|tag| match tag {
+            Tag::InputCode(language) => Some(Some(*language)),
+            Tag::InputSql => Some(None),
+            _ => None,
+        });
+        match by_input {
+            Some(Some(language)) if !doing.scripted && !doing.reads => Some(self.input_code(language, stdin)),
+            Some(None) if !doing.scripted => {
+                self.input_sql(stdin);
+                None
+            }
+            Some(_) | None => None,
+        }
+    }
+
+    /// The program that a wrapper starts.
+    pub(crate) fn wrapped(&mut self, command: &[Word], assignments: bool, stdin: &Stream) -> Stream {
+        let mut rest = command;
+        while let (true, Some((first, more))) = (assignments, rest.split_first()) {
+            let Some((name, value)) = first.split_once('=') else { break };
+            let name = name.shown();
+            if name.is_empty() || name.contains('/') {
+                break;
+            }
+            self.assign_variable(&name, crate::machine::Variable::Scalar(value));
+            rest = more;
+        }
+        // `watch 'a | b'`: one word that is a line.
+        if let [line] = rest
+            && line.shown().contains(' ')
+        {
+            return self.shell_text(line, stdin);
+        }
+        self.start(rest.to_vec(), stdin.clone())
+    }
+
+    /// A command on another machine or in a container: its paths are not ours, but what it does counts.
+    fn elsewhere(&mut self, command: &[Word]) {
+        let shown: Vec<String> = command.iter().map(Word::shown).collect();
+        let what = format!("{} … {}", self.by, shown.join(" "));
+        self.touch_other(Effect::Execute, TargetKind::Process, what);
+        let constant: Option<Vec<String>> = command.iter().map(|word| word.constant().map(str::to_owned)).collect();
+        let Some(words) = constant else {
+            self.unknown(UnknownKind::Value, Effect::Execute, "what runs elsewhere shows only when the line runs");
+            return;
+        };
+        // Judged on its own: only what matters anywhere is taken over.
+        let inner = match words.as_slice() {
+            [one] => crate::shell::shell(one, self.context),
+            words if self.by == "ssh" => crate::shell::shell(&words.join(" "), self.context),
+            words => crate::shell::argv(words, self.context),
+        };
+        for finding in inner.findings {
+            self.find(finding.kind, finding.message);
+        }
+        for unknown in inner.unknowns {
+            self.unknown(unknown.kind, unknown.effect, unknown.message);
+        }
+        let gravest = inner.touches.iter().map(|touch| touch.effect).max();
+        if let Some(effect) = gravest.filter(|effect| !effect.is_harmless()) {
+            let what = format!("{} … {}", self.by, shown.join(" "));
+            self.touch_named(effect, &what);
+        }
+    }
+
+    fn output(&mut self, tags: &[&Tag], doing: Doing, stdin: &Stream) -> Stream {
+        let remote = tags.contains(&&Tag::Remote) || !doing.hosts.is_empty();
+        if tags.contains(&&Tag::Quiet) {
+            return Stream::empty();
+        }
+        let mut out = if doing.reads { doing.read } else { stdin.clone() };
+        if !tags.contains(&&Tag::Pass) || remote {
+            out.text = None;
+        }
+        if !tags.contains(&&Tag::Lists) && !tags.contains(&&Tag::Pass) {
+            out.listing.clear();
+        } else if out.listing.is_empty() && tags.contains(&&Tag::Lists) {
+            out.list(vec![Word::text(".").all_below()]);
+        }
+        out.remote |= remote;
+        out.decoded |= tags.contains(&&Tag::Decodes);
+        out
+    }
+
+    /// A shell line as an argument.
+    pub(crate) fn shell_text(&mut self, word: &Word, stdin: &Stream) -> Stream {
+        match word.known() {
+            Some(text) => {
+                self.judge_text(&text);
+                self.script(&text, stdin)
+            }
+            None => {
+                // What is known of it still counts: the holes become variables.
+                let text = word.shown();
+                let origin = self.origin_of(word);
+                self.judge_input(&origin);
+                self.unknown(UnknownKind::Value, Effect::Execute, format!("the command `{text}` is not constant"));
+                Stream::unknown()
+            }
+        }
+    }
+
+    /// A text that is run and of which a part was decoded.
+    pub(crate) fn judge_text(&mut self, text: &str) {
+        if self.decoded.iter().any(|part| text.contains(part.as_str())) {
+            self.find(FindingKind::DecodeAndExecute, format!("`{}` runs what was decoded", self.by));
+        }
+    }
+
+    /// Whatever comes from the standard input and is run.
+    pub(crate) fn judge_input(&mut self, stdin: &Stream) {
+        if stdin.decoded {
+            self.find(FindingKind::DecodeAndExecute, format!("`{}` runs what was decoded", self.by));
+        }
+        if stdin.remote {
+            self.find(FindingKind::DownloadAndExecute, format!("`{}` runs what a host sends", self.by));
+        }
+    }
+}

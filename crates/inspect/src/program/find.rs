@@ -1,0 +1,220 @@
+//! `find`: where it looks, what it filters, and what it does with what it finds (POSIX; GNU findutils manual).
+
+use countersign_plan::tool::Effect;
+
+use crate::inspection::UnknownKind;
+use crate::machine::{Machine, Stream, Word};
+
+/// Tests and options with one argument that is no file.
+const WITH_TEXT: &[&str] = &[
+    "-name",
+    "-iname",
+    "-path",
+    "-ipath",
+    "-wholename",
+    "-iwholename",
+    "-regex",
+    "-iregex",
+    "-type",
+    "-xtype",
+    "-size",
+    "-mtime",
+    "-atime",
+    "-ctime",
+    "-mmin",
+    "-amin",
+    "-cmin",
+    "-perm",
+    "-user",
+    "-group",
+    "-uid",
+    "-gid",
+    "-links",
+    "-inum",
+    "-fstype",
+    "-lname",
+    "-ilname",
+    "-used",
+    "-context",
+    "-newermt",
+    "-newerat",
+    "-newerct",
+    "-newerBt",
+    "-maxdepth",
+    "-mindepth",
+    "-regextype",
+    "-printf",
+    "-flags",
+    "-D",
+    "-Bmin",
+    "-Btime",
+    "-depth-n",
+];
+
+/// Tests with one argument that is a file whose metadata is read.
+const WITH_FILE: &[&str] = &["-newer", "-anewer", "-cnewer", "-samefile", "-newermm", "-files0-from"];
+
+/// Words without arguments.
+const ALONE: &[&str] = &[
+    "-print",
+    "-print0",
+    "-ls",
+    "-prune",
+    "-quit",
+    "-true",
+    "-false",
+    "-empty",
+    "-readable",
+    "-writable",
+    "-executable",
+    "-nouser",
+    "-nogroup",
+    "-depth",
+    "-d",
+    "-follow",
+    "-mount",
+    "-xdev",
+    "-x",
+    "-daystart",
+    "-warn",
+    "-nowarn",
+    "-noleaf",
+    "-ignore_readdir_race",
+    "-noignore_readdir_race",
+    "-not",
+    "-and",
+    "-a",
+    "-or",
+    "-o",
+    "!",
+    "(",
+    ")",
+    ",",
+    "-H",
+    "-L",
+    "-P",
+    "-E",
+    "-X",
+    "-s",
+    "-O0",
+    "-O1",
+    "-O2",
+    "-O3",
+    "-help",
+    "--help",
+    "-version",
+    "--version",
+];
+
+/// Words that do not narrow what is found.
+const NO_FILTER: &[&str] = &["-maxdepth", "-mindepth", "-type", "-regextype", "-printf", "-D"];
+
+impl Machine<'_> {
+    pub(crate) fn find_program(&mut self, rest: &[Word]) -> Stream {
+        let starts = |word: &&Word| !word.shown().starts_with(['-', '(', '!']);
+        let flags = rest
+            .iter()
+            .take_while(|word| matches!(word.constant(), Some("-H" | "-L" | "-P" | "-E" | "-X" | "-s" | "-x" | "-d")))
+            .count();
+        let after: Vec<&Word> = rest.iter().skip(flags).collect();
+        let mut roots: Vec<Word> = after.iter().take_while(|word| starts(word)).map(|word| (*word).clone()).collect();
+        let expression: Vec<Word> = after.into_iter().skip(roots.len()).cloned().collect();
+        if roots.is_empty() {
+            roots.push(Word::text("."));
+        }
+        for root in &roots {
+            self.touch_path(Effect::Read, root, true);
+        }
+        let filtered = expression.iter().filter_map(Word::constant).any(|word| {
+            (WITH_TEXT.contains(&word) && !NO_FILTER.contains(&word))
+                || WITH_FILE.contains(&word)
+                || matches!(word, "-empty" | "-nouser" | "-nogroup")
+        });
+        let mut i = 0;
+        while let Some(word) = expression.get(i) {
+            i += 1;
+            let Some(text) = word.constant() else {
+                self.unknown(
+                    UnknownKind::Value,
+                    Effect::Delete,
+                    format!("`find` gets the unknown word `{}`", word.shown()),
+                );
+                continue;
+            };
+            match text {
+                "-exec" | "-execdir" | "-ok" | "-okdir" => {
+                    let command: Vec<Word> = expression
+                        .iter()
+                        .skip(i)
+                        .take_while(|word| !matches!(word.constant(), Some(";")))
+                        .cloned()
+                        .collect();
+                    let plus = command.iter().position(|word| word.constant() == Some("+"));
+                    let command: Vec<Word> = command.into_iter().take(plus.unwrap_or(usize::MAX)).collect();
+                    i += command.len() + 1;
+                    self.on_found(&roots, filtered, &command);
+                }
+                "-delete" => self.removes_found(&roots, filtered),
+                "-fprint" | "-fprint0" | "-fls" => {
+                    if let Some(file) = expression.get(i) {
+                        self.touch_path(Effect::Update, file, false);
+                    }
+                    i += 1;
+                }
+                "-fprintf" => {
+                    if let Some(file) = expression.get(i) {
+                        self.touch_path(Effect::Update, file, false);
+                    }
+                    i += 2;
+                }
+                _ if WITH_TEXT.contains(&text) => i += 1,
+                _ if WITH_FILE.contains(&text) || text.starts_with("-newer") => {
+                    if let Some(file) = expression.get(i) {
+                        self.touch_path(Effect::Read, file, false);
+                    }
+                    i += 1;
+                }
+                _ if ALONE.contains(&text) => {}
+                _ => self.unknown(UnknownKind::Option, Effect::Execute, format!("`find` does not take `{text}`")),
+            }
+        }
+        let sources = std::iter::empty().collect();
+        let mut out = Stream { sources, ..Stream::unknown() };
+        out.list(roots.iter().map(found).collect());
+        out
+    }
+
+    fn on_found(&mut self, roots: &[Word], filtered: bool, command: &[Word]) {
+        for root in roots {
+            let target = found(root);
+            let words: Vec<Word> = command.iter().map(|word| word.replace("{}", &target)).collect();
+            // A filter narrows what is removed to less than the whole folder.
+            let narrowed = filtered && !self.is_root(root);
+            let quiet = std::mem::replace(&mut self.narrowed, narrowed);
+            self.start(words, Stream::unknown());
+            self.narrowed = quiet;
+        }
+    }
+
+    fn removes_found(&mut self, roots: &[Word], filtered: bool) {
+        for root in roots {
+            let narrowed = filtered && !self.is_root(root);
+            let before = std::mem::replace(&mut self.narrowed, narrowed);
+            if filtered {
+                self.touch_path(Effect::Delete, &found(root), true);
+            } else {
+                self.touch_path(Effect::Delete, root, true);
+            }
+            self.narrowed = before;
+        }
+    }
+
+    fn is_root(&self, root: &Word) -> bool {
+        self.paths(root).iter().any(|path| path == "/" || *path == self.context.home)
+    }
+}
+
+/// What may be found below a root.
+fn found(root: &Word) -> Word {
+    root.all_below()
+}

@@ -1,0 +1,296 @@
+//! Arguments against a grammar, as `getopt_long` reads them: clusters, attached values, abbreviated long options, `--`.
+
+use crate::catalogue::{Arity, Entry, Opt, Role, Slot, Tag};
+use crate::machine::Word;
+
+/// Arguments by what they are.
+#[derive(Debug, Default)]
+pub(crate) struct Parsed<'e> {
+    /// Values of options and operands, each with its role.
+    pub(crate) values: Vec<(Role, Word)>,
+    /// Tags of the options that were given.
+    pub(crate) tags: Vec<&'e Tag>,
+    /// Operands, before roles are given to them.
+    pub(crate) operands: Vec<Word>,
+    /// The program and arguments after the operands of a wrapper.
+    pub(crate) command: Vec<Word>,
+    /// Options that the grammar does not list.
+    pub(crate) unlisted: Vec<String>,
+    /// The words that name the subcommand.
+    pub(crate) path: Vec<String>,
+}
+
+/// The grammar of a program together with those of the subcommands that were named.
+#[derive(Debug, Clone)]
+pub(crate) struct Grammar<'e> {
+    levels: Vec<&'e Entry>,
+}
+
+impl<'e> Grammar<'e> {
+    pub(crate) fn new(entry: &'e Entry) -> Self {
+        Self { levels: vec![entry] }
+    }
+
+    pub(crate) fn last(&self) -> Option<&'e Entry> {
+        self.levels.last().copied()
+    }
+
+    /// Tags of the program and of its subcommands. Those of a program that has operands of its own are for those alone.
+    pub(crate) fn tags(&self) -> impl Iterator<Item = &'e Tag> {
+        let last = self.levels.len().saturating_sub(1);
+        let held = self.levels.iter().enumerate().filter(move |(i, level)| *i == last || level.slots.is_empty());
+        held.flat_map(|(_, level)| &level.tags)
+    }
+
+    fn lenient(&self) -> bool {
+        self.levels.iter().any(|level| level.lenient)
+    }
+
+    fn single_dash(&self) -> bool {
+        self.levels.iter().any(|level| level.single_dash)
+    }
+
+    fn exact(&self, name: &str) -> Option<&'e Opt> {
+        self.levels.iter().rev().find_map(|level| level.options.get(name))
+    }
+
+    /// A long option by its name or by the beginning of it.
+    fn long(&self, name: &str) -> Option<&'e Opt> {
+        self.exact(name).or_else(|| {
+            if name.len() < 4 || !name.starts_with("--") {
+                return None;
+            }
+            let mut found =
+                self.levels.iter().flat_map(|level| level.options.iter()).filter(|(full, _)| full.starts_with(name));
+            let first = found.next().map(|(_, opt)| opt);
+            // Among several the one with consequences counts.
+            found.fold(first, |best, (_, opt)| if opt.tags.is_empty() { best } else { Some(opt) })
+        })
+    }
+}
+
+/// Reads arguments; `None` where the program needs a subcommand and none that is known was given.
+pub(crate) fn read<'e>(entry: &'e Entry, args: &[Word]) -> Result<(Grammar<'e>, Parsed<'e>), String> {
+    let mut grammar = Grammar::new(entry);
+    let mut args = args.to_vec();
+    let mut path = Vec::new();
+    let mut before = Parsed::default();
+    while let Some(level) = grammar.last().filter(|level| !level.subcommands.is_empty()) {
+        let places = leading(&grammar, &args, level.depth());
+        let words: Vec<&str> = places.iter().map_while(|i| args.get(*i).and_then(Word::constant)).collect();
+        let Some((next, taken)) = level.subcommand(&words) else {
+            return match words.first() {
+                Some(_) if !level.slots.is_empty() => Ok((grammar.clone(), operands(&grammar, &args, path, before))),
+                Some(word) => Err(format!("the subcommand `{word}` is not in the catalogue")),
+                None if places.is_empty() => Ok((grammar.clone(), operands(&grammar, &args, path, before))),
+                None => Err("the subcommand is known only when the command runs".to_owned()),
+            };
+        };
+        path.extend(words.iter().take(taken).map(|word| (*word).to_owned()));
+        // Options before a subcommand are the program's own.
+        let first = places.first().copied().unwrap_or(0);
+        let head: Vec<Word> = args.drain(..first).collect();
+        before = operands(&grammar, &head, Vec::new(), before);
+        let gone: Vec<usize> = places.into_iter().take(taken).map(|place| place - first).collect();
+        let mut index = 0;
+        args.retain(|_| {
+            index += 1;
+            !gone.contains(&(index - 1))
+        });
+        grammar.levels.push(next);
+    }
+    let parsed = operands(&grammar, &args, path, before);
+    Ok((grammar, parsed))
+}
+
+/// Where the first operands stand.
+fn leading(grammar: &Grammar<'_>, args: &[Word], most: usize) -> Vec<usize> {
+    let mut out = Vec::new();
+    let mut i = 0;
+    while let Some(arg) = args.get(i) {
+        let text = arg.shown();
+        if text == "--" || out.len() >= most {
+            break;
+        }
+        if text.starts_with('-') && text.len() > 1 {
+            let takes = !text.contains('=')
+                && grammar
+                    .long(&text)
+                    .or_else(|| last_of_cluster(grammar, &text))
+                    .is_some_and(|o| o.value.is_some() && !o.attached);
+            i += usize::from(takes);
+        } else {
+            out.push(i);
+        }
+        i += 1;
+    }
+    out
+}
+
+/// The option at the end of a cluster, whose value is the next argument.
+fn last_of_cluster<'e>(grammar: &Grammar<'e>, text: &str) -> Option<&'e Opt> {
+    if text.starts_with("--") || text.chars().count() != 2 {
+        return None;
+    }
+    grammar.exact(text)
+}
+
+fn operands<'e>(grammar: &Grammar<'e>, args: &[Word], path: Vec<String>, before: Parsed<'e>) -> Parsed<'e> {
+    let mut out = Parsed { path, ..before };
+    // A wrapper's options end where its command begins.
+    let slots = grammar.last().map_or(&[][..], |entry| entry.slots.as_slice());
+    let before_command =
+        slots.iter().position(|slot| matches!(slot.role, Role::Argv | Role::RemoteArgv | Role::Script(_)));
+    let mut i = 0;
+    let mut ended = false;
+    while let Some(arg) = args.get(i) {
+        i += 1;
+        let text = arg.shown();
+        if !ended && text == "--" {
+            ended = true;
+            continue;
+        }
+        if !ended
+            && text.len() > 1
+            && (text.starts_with('-') || (text.starts_with('+') && grammar.exact(&text).is_some()))
+        {
+            i += one(grammar, arg, &text, args.get(i), &mut out);
+            continue;
+        }
+        out.operands.push(arg.clone());
+        let other_operands = out.tags.iter().any(|tag| matches!(tag, Tag::As(_)));
+        if !other_operands && before_command.is_some_and(|n| out.operands.len() > n) {
+            out.command = out.operands.pop().into_iter().chain(args.iter().skip(i).cloned()).collect();
+            break;
+        }
+    }
+    out
+}
+
+/// Reads one option; how many further arguments it takes.
+fn one<'e>(grammar: &Grammar<'e>, arg: &Word, text: &str, next: Option<&Word>, out: &mut Parsed<'e>) -> usize {
+    if text.starts_with("--") || grammar.single_dash() {
+        let (name, value) = match arg.split_once('=') {
+            Some((name, value)) if grammar.exact(text).is_none() => (name.shown(), Some(value)),
+            Some(_) | None => (text.to_owned(), None),
+        };
+        return match grammar.long(&name) {
+            Some(opt) => take(opt, value, next, out),
+            None => {
+                // Java's `-Dname=value`, and clusters of programs that read both ways.
+                if grammar.single_dash() && cluster(grammar, arg, next, out).is_some() {
+                    return 0;
+                }
+                unlisted(grammar, name, out);
+                0
+            }
+        };
+    }
+    match cluster(grammar, arg, next, out) {
+        Some(used) => used,
+        None => {
+            unlisted(grammar, text.to_owned(), out);
+            0
+        }
+    }
+}
+
+/// A cluster of short options: `-rf`, `-xvzf FILE`, `-ofile`.
+fn cluster<'e>(grammar: &Grammar<'e>, arg: &Word, next: Option<&Word>, out: &mut Parsed<'e>) -> Option<usize> {
+    let known = arg.prefix();
+    if let Some(opt) = grammar.exact(&known) {
+        return Some(take(opt, None, next, out));
+    }
+    let mut at = 1;
+    let mut any = false;
+    for c in known.chars().skip(1) {
+        at += c.len_utf8();
+        match grammar.exact(&format!("-{c}")) {
+            Some(opt) if opt.value.is_some() => {
+                let rest = arg.skip(at).filter(|rest| !rest.is_empty());
+                let rest = match rest {
+                    Some(rest) if rest.prefix().starts_with('=') && opt.attached => rest.skip(1),
+                    rest => rest,
+                };
+                return Some(take(opt, rest, next, out));
+            }
+            Some(opt) => {
+                any = true;
+                out.tags.extend(&opt.tags);
+            }
+            None => {
+                if grammar.single_dash() && !any {
+                    return None;
+                }
+                unlisted(grammar, format!("-{c}"), out);
+            }
+        }
+    }
+    Some(0)
+}
+
+fn take<'e>(opt: &'e Opt, value: Option<Word>, next: Option<&Word>, out: &mut Parsed<'e>) -> usize {
+    out.tags.extend(&opt.tags);
+    match (opt.value, value) {
+        (Some(role), Some(value)) => {
+            out.values.push((role, value));
+            0
+        }
+        (Some(role), None) if !opt.attached => {
+            if let Some(next) = next {
+                out.values.push((role, next.clone()));
+            }
+            1
+        }
+        (Some(_) | None, _) => 0,
+    }
+}
+
+fn unlisted(grammar: &Grammar<'_>, name: String, out: &mut Parsed<'_>) {
+    if !grammar.lenient() && !out.unlisted.contains(&name) {
+        out.unlisted.push(name);
+    }
+}
+
+/// Gives each operand its role; operands beyond the grammar are left out of the result.
+pub(crate) fn assign(slots: &[Slot], operands: &[Word]) -> (Vec<(Role, Word)>, usize) {
+    let one = |slot: &&Slot| matches!(slot.arity, Arity::One);
+    let flexible = slots.iter().position(|slot| matches!(slot.arity, Arity::Any | Arity::Some));
+    let mut out = Vec::new();
+    let Some(at) = flexible else {
+        // Optional operands take what the required ones leave.
+        let mut spare = operands.len().saturating_sub(slots.iter().filter(one).count());
+        let mut words = operands.iter();
+        for slot in slots {
+            if slot.arity == Arity::Optional {
+                if spare == 0 {
+                    continue;
+                }
+                spare -= 1;
+            }
+            match words.next() {
+                Some(word) => out.push((slot.role, word.clone())),
+                None => break,
+            }
+        }
+        return (out, words.len());
+    };
+    let after = slots.iter().skip(at + 1).filter(one).count();
+    let middle_end = operands.len().saturating_sub(after);
+    let mut words = operands.iter().enumerate().peekable();
+    for slot in slots.iter().take(at) {
+        if let Some((_, word)) = words.next() {
+            out.push((slot.role, word.clone()));
+        }
+    }
+    let Some(many) = slots.get(at) else { return (out, 0) };
+    while let Some((_, word)) = words.next_if(|(i, _)| *i < middle_end) {
+        out.push((many.role, word.clone()));
+    }
+    for slot in slots.iter().skip(at + 1) {
+        if let Some((_, word)) = words.next() {
+            out.push((slot.role, word.clone()));
+        }
+    }
+    (out, 0)
+}

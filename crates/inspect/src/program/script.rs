@@ -1,0 +1,376 @@
+//! Code that a program is given: as an argument, in a file, or on standard input; and the scripts of `sed` and `awk`.
+
+use countersign_plan::tool::Effect;
+
+use crate::code::Language;
+use crate::inspection::UnknownKind;
+use crate::machine::{Machine, Stream, Word};
+
+impl Machine<'_> {
+    /// Code as an argument.
+    pub(crate) fn code_word(&mut self, language: Language, word: &Word, stdin: &Stream) {
+        if language == Language::Shell {
+            self.shell_text(word, stdin);
+            return;
+        }
+        match word.constant().map(str::to_owned) {
+            Some(text) => {
+                self.judge_text(&text);
+                self.code(language, &text);
+            }
+            None => {
+                let origin = self.origin_of(word);
+                self.judge_input(&origin);
+                let message = format!("the {} code of `{}` is not constant", language.name(), self.by);
+                self.unknown(UnknownKind::Value, Effect::Execute, message);
+            }
+        }
+    }
+
+    /// A file with code, and its arguments.
+    pub(crate) fn script_file(&mut self, language: Language, command: &[Word], stdin: &Stream) -> Stream {
+        let Some((file, rest)) = command.split_first() else { return self.input_code(language, stdin) };
+        if matches!(file.constant(), Some("-" | "/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0")) {
+            return self.input_code(language, stdin);
+        }
+        if file.shown().contains("://") {
+            self.touch_host(file);
+            let remote = Stream { remote: true, ..Stream::unknown() };
+            return self.run_written(&remote, &file.shown(), rest, stdin);
+        }
+        self.touch_path(Effect::Execute, file, false);
+        let [path] = self.paths(file).try_into().unwrap_or_else(|_| [String::new()]);
+        let Some(content) = self.files.get(&path).cloned() else {
+            return Stream { sources: stdin.sources.clone(), ..Stream::unknown() };
+        };
+        if language == Language::Shell {
+            return self.run_written(&content, &path, rest, stdin);
+        }
+        self.judge_input(&content);
+        match content.text {
+            Some(text) => self.code(language, &text),
+            None => self.unknown(
+                UnknownKind::Code,
+                Effect::Execute,
+                format!("what {path} holds when it is run is not known"),
+            ),
+        }
+        Stream::unknown()
+    }
+
+    /// Code on standard input.
+    pub(crate) fn input_code(&mut self, language: Language, stdin: &Stream) -> Stream {
+        if stdin.text.as_deref() == Some("") {
+            return Stream::unknown();
+        }
+        self.judge_input(stdin);
+        match stdin.text.clone() {
+            Some(text) if language == Language::Shell => self.script(&text, &Stream::empty()),
+            Some(text) => {
+                self.code(language, &text);
+                Stream::unknown()
+            }
+            None => {
+                let from: Vec<&str> = stdin.sources.iter().map(String::as_str).collect();
+                let from = if from.is_empty() { "its input".to_owned() } else { from.join(", ") };
+                self.unknown(
+                    UnknownKind::Code,
+                    Effect::Execute,
+                    format!("`{}` runs {from}, which is not visible here", self.by),
+                );
+                Stream::unknown()
+            }
+        }
+    }
+
+    /// Statements as an argument.
+    pub(crate) fn sql_word(&mut self, word: &Word) {
+        match word.constant().map(str::to_owned) {
+            Some(text) => self.statements(&text),
+            None => self.unknown(
+                UnknownKind::Value,
+                Effect::Admin,
+                format!("the statement `{}` is not constant", word.shown()),
+            ),
+        }
+    }
+
+    /// Statements on standard input.
+    pub(crate) fn input_sql(&mut self, stdin: &Stream) {
+        match stdin.text.clone() {
+            Some(text) if text.is_empty() => {}
+            Some(text) => self.statements(&text),
+            None => self.unknown(
+                UnknownKind::Code,
+                Effect::Admin,
+                format!("`{}` runs statements that are not visible here", self.by),
+            ),
+        }
+    }
+
+    pub(crate) fn statements(&mut self, text: &str) {
+        let by = self.by.clone();
+        let mut inspection = crate::sql::sql(text);
+        for touch in &mut inspection.touches {
+            touch.by.clone_from(&by);
+        }
+        self.out.absorb(inspection);
+    }
+
+    /// A script of `sed`: files that it reads and writes, commands that it runs (POSIX `sed`; GNU sed manual).
+    pub(crate) fn sed(&mut self, word: &Word) {
+        let Some(script) = word.constant().map(str::to_owned) else {
+            if word.has_hole() && !word.prefix().starts_with(['s', 'y', '/']) {
+                self.unknown(UnknownKind::Value, Effect::Execute, "the script of `sed` is not constant");
+            } else {
+                // The unknown part stands inside a pattern or a replacement, unless it closes it.
+                self.unknown(UnknownKind::Value, Effect::Update, "a part of the script of `sed` is not constant");
+            }
+            return;
+        };
+        for command in sed_commands(&script) {
+            match command {
+                SedCommand::Runs(Some(line)) => {
+                    self.script(&line, &Stream::unknown());
+                }
+                SedCommand::Runs(None) => {
+                    self.unknown(UnknownKind::Code, Effect::Execute, "the script of `sed` runs what it edits");
+                }
+                SedCommand::Reads(file) => {
+                    self.read_file(&Word::text(file));
+                }
+                SedCommand::Writes(file) if file.starts_with("/dev/std") => {}
+                SedCommand::Writes(file) => self.write_file(&Word::text(file), Stream::unknown(), false),
+                SedCommand::Unreadable => {
+                    self.unknown(UnknownKind::Syntax, Effect::Execute, "the script of `sed` cannot be read");
+                }
+            }
+        }
+    }
+
+    /// A script of `awk`: commands that it runs, files that it reads and writes (POSIX `awk`; gawk manual).
+    pub(crate) fn awk(&mut self, word: &Word) {
+        let Some(script) = word.constant().map(str::to_owned) else {
+            self.unknown(UnknownKind::Value, Effect::Execute, "the script of `awk` is not constant");
+            return;
+        };
+        let (bare, strings) = without_strings(&script);
+        for text in strings.iter().filter(|text| text.starts_with("/inet")) {
+            let mut parts = text.split('/').skip(4);
+            let host = Word::text(parts.next().unwrap_or("?"));
+            self.touch_host(&host);
+            self.unknown(UnknownKind::Code, Effect::Send, "the script of `awk` talks to another machine");
+        }
+        if bare.contains("ENVIRON") {
+            self.out.touch(crate::inspection::Touch {
+                effect: Effect::Read,
+                kind: countersign_plan::tool::TargetKind::Process,
+                name: "env".to_owned(),
+                pattern: false,
+                recursive: false,
+                by: self.by.clone(),
+            });
+        }
+        let runs = bare.contains("system") || has_pipe(&bare) || bare.contains("@load") || bare.contains("@include");
+        if runs {
+            let commands: Vec<&String> = strings.iter().filter(|text| text.chars().any(char::is_alphabetic)).collect();
+            match (commands.as_slice(), bare.matches("system").count() + usize::from(has_pipe(&bare))) {
+                ([only], 1) if calls_string(&bare) => {
+                    self.script(only, &Stream::unknown());
+                }
+                _ => self.unknown(
+                    UnknownKind::Code,
+                    Effect::Execute,
+                    "the script of `awk` runs commands that it puts together",
+                ),
+            }
+        }
+        if writes_file(&bare) {
+            for text in strings.iter().filter(|text| looks_like_a_file(text)) {
+                self.touch_path(Effect::Update, &Word::text(text.as_str()), false);
+            }
+            if !strings.iter().any(|text| looks_like_a_file(text)) {
+                self.unknown(
+                    UnknownKind::Value,
+                    Effect::Update,
+                    "the script of `awk` writes files that it names itself",
+                );
+            }
+        }
+        if bare.contains("getline<") || bare.contains("getline <") {
+            for text in strings.iter().filter(|text| looks_like_a_file(text)) {
+                self.read_file(&Word::text(text.as_str()));
+            }
+        }
+    }
+}
+
+fn looks_like_a_file(text: &str) -> bool {
+    !text.is_empty() && !text.contains(['%', '\n', ' ']) && text.contains(['/', '.'])
+}
+
+/// Whether the one string of a script stands in `system("…")` or `"…" | getline` or `print | "…"`.
+fn calls_string(bare: &str) -> bool {
+    let tight: String = bare.chars().filter(|c| !c.is_whitespace()).collect();
+    tight.contains("system(\u{1})") || tight.contains("\u{1}|getline") || tight.contains("|\u{1}")
+}
+
+fn has_pipe(bare: &str) -> bool {
+    let bytes = bare.as_bytes();
+    bytes
+        .iter()
+        .enumerate()
+        .any(|(i, b)| *b == b'|' && bytes.get(i + 1) != Some(&b'|') && (i == 0 || bytes.get(i - 1) != Some(&b'|')))
+}
+
+/// Whether `print … > …` occurs: a `>` after `print` in the same statement and outside parentheses.
+fn writes_file(bare: &str) -> bool {
+    bare.split([';', '}', '\n', '{']).any(|statement| {
+        let Some(at) = statement.find("print") else { return false };
+        let mut depth = 0;
+        statement.get(at..).unwrap_or("").chars().any(|c| {
+            match c {
+                '(' => depth += 1,
+                ')' => depth -= 1,
+                _ => {}
+            }
+            c == '>' && depth <= 0
+        })
+    })
+}
+
+/// A script with each string and regular expression replaced by one mark, and the strings.
+fn without_strings(script: &str) -> (String, Vec<String>) {
+    let mut bare = String::new();
+    let mut strings = Vec::new();
+    let mut chars = script.chars();
+    let mut before = '(';
+    while let Some(c) = chars.next() {
+        let regex = c == '/' && matches!(before, '(' | '~' | '!' | ',' | '{' | ';' | '&' | '|' | '\n' | '}');
+        if c == '"' || regex {
+            let mut text = String::new();
+            while let Some(next) = chars.next() {
+                match next {
+                    '\\' => {
+                        text.push('\\');
+                        text.extend(chars.next());
+                    }
+                    end if end == c => break,
+                    other => text.push(other),
+                }
+            }
+            if c == '"' {
+                strings.push(crate::shell::escapes(&text, false));
+                bare.push('\u{1}');
+            } else {
+                bare.push('\u{2}');
+            }
+            before = 'x';
+        } else if c == '#' {
+            chars.by_ref().find(|next| *next == '\n');
+        } else {
+            bare.push(c);
+            if !c.is_whitespace() {
+                before = c;
+            }
+        }
+    }
+    (bare, strings)
+}
+
+enum SedCommand {
+    Runs(Option<String>),
+    Reads(String),
+    Writes(String),
+    Unreadable,
+}
+
+/// The commands of a `sed` script that reach outside of it.
+fn sed_commands(script: &str) -> Vec<SedCommand> {
+    let mut out = Vec::new();
+    let mut rest = script;
+    while let Some(c) = rest.chars().next() {
+        let after = rest.get(c.len_utf8()..).unwrap_or("");
+        match c {
+            ' ' | '\t' | '\n' | ';' | '{' | '}' | ',' | '!' | '$' | '+' | '~' | '0'..='9' => rest = after,
+            '/' => match past(after, '/') {
+                Some((_, tail)) => rest = tail.trim_start_matches(['I', 'M']),
+                None => return unreadable(out),
+            },
+            '\\' => {
+                let Some(mark) = after.chars().next() else { return unreadable(out) };
+                match past(after.get(mark.len_utf8()..).unwrap_or(""), mark) {
+                    Some((_, tail)) => rest = tail.trim_start_matches(['I', 'M']),
+                    None => return unreadable(out),
+                }
+            }
+            '=' | 'd' | 'D' | 'g' | 'G' | 'h' | 'H' | 'l' | 'n' | 'N' | 'p' | 'P' | 'q' | 'Q' | 'x' | 'z' | 'F' => {
+                rest = after
+            }
+            '#' | 'a' | 'i' | 'c' | ':' | 'b' | 't' | 'T' | 'v' => {
+                let end: &[char] = if matches!(c, 'b' | 't' | 'T') { &['\n', ';', '}'] } else { &['\n'] };
+                rest = after.find(end).and_then(|at| after.get(at..)).unwrap_or("");
+            }
+            'r' | 'R' | 'w' | 'W' | 'e' => {
+                let end = after.find('\n').unwrap_or(after.len());
+                let (argument, tail) = after.split_at(end);
+                let argument = argument.trim().to_owned();
+                out.push(match c {
+                    'e' => SedCommand::Runs((!argument.is_empty()).then_some(argument)),
+                    'r' | 'R' => SedCommand::Reads(argument),
+                    _ => SedCommand::Writes(argument),
+                });
+                rest = tail;
+            }
+            's' | 'y' => {
+                let Some(mark) = after.chars().next() else { return unreadable(out) };
+                let parts =
+                    past(after.get(mark.len_utf8()..).unwrap_or(""), mark).and_then(|(_, tail)| past(tail, mark));
+                let Some((_, mut tail)) = parts else { return unreadable(out) };
+                while let Some(flag) = tail.chars().next().filter(|_| c == 's') {
+                    match flag {
+                        'g' | 'p' | 'i' | 'I' | 'm' | 'M' | '0'..='9' => tail = tail.get(1..).unwrap_or(""),
+                        'e' => {
+                            out.push(SedCommand::Runs(None));
+                            tail = tail.get(1..).unwrap_or("");
+                        }
+                        'w' => {
+                            let end = tail.find('\n').unwrap_or(tail.len());
+                            out.push(SedCommand::Writes(tail.get(1..end).unwrap_or("").trim().to_owned()));
+                            tail = tail.get(end..).unwrap_or("");
+                        }
+                        _ => break,
+                    }
+                }
+                rest = tail;
+            }
+            _ => return unreadable(out),
+        }
+    }
+    out
+}
+
+fn unreadable(mut out: Vec<SedCommand>) -> Vec<SedCommand> {
+    out.push(SedCommand::Unreadable);
+    out
+}
+
+/// What stands before the next unescaped `mark`, and what follows; a mark in brackets does not count.
+fn past(text: &str, mark: char) -> Option<(&str, &str)> {
+    let mut escaped = false;
+    let mut bracket = false;
+    for (i, c) in text.char_indices() {
+        if escaped {
+            escaped = false;
+        } else if c == '\\' {
+            escaped = true;
+        } else if c == mark && !bracket {
+            return Some((text.get(..i)?, text.get(i + c.len_utf8()..)?));
+        } else if c == '[' && mark != '[' {
+            bracket = text.get(i..).is_some_and(|rest| rest.contains(']')) && mark != ']';
+        } else if c == ']' {
+            bracket = false;
+        }
+    }
+    None
+}

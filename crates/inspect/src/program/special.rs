@@ -1,0 +1,342 @@
+//! Programs whose arguments are a language of their own.
+
+use countersign_plan::tool::Effect;
+
+use crate::code::Language;
+use crate::inspection::{FindingKind, UnknownKind};
+use crate::machine::{Machine, Stream, Variable, Word};
+
+/// Builtins that are installed as programs too.
+const BOTH: &[&str] = &["echo", "printf", "test", "[", "kill", "pwd", "true", "false"];
+
+/// Whether a program is read here and not by the catalogue.
+pub(crate) fn knows(name: &str) -> bool {
+    super::is_shell(name)
+        || BOTH.contains(&name)
+        || matches!(
+            name,
+            "env" | "xargs" | "gxargs" | "find" | "gfind" | "dd" | "tar" | "gtar" | "bsdtar" | "printenv" | "gecho"
+        )
+}
+
+impl Machine<'_> {
+    /// Runs one of those programs.
+    pub(crate) fn special(&mut self, name: &str, rest: &[Word], stdin: &Stream) -> Option<Stream> {
+        Some(match name {
+            _ if super::is_shell(name) => self.shell_program(name, rest, stdin),
+            _ if name.starts_with("python") || name.starts_with("pypy") => return self.python_module(rest, stdin),
+            "env" => self.env(rest, stdin),
+            "printenv" => self.printenv(rest),
+            "xargs" | "gxargs" => self.xargs(rest, stdin),
+            "find" | "gfind" => self.find_program(rest),
+            "dd" => self.dd(rest, stdin),
+            "tar" | "gtar" | "bsdtar" => self.tar(rest, stdin),
+            _ if BOTH.contains(&name) => return self.builtin(name, rest, stdin),
+            _ => return None,
+        })
+    }
+
+    /// `python -m MODULE`: the module is a program.
+    fn python_module(&mut self, rest: &[Word], stdin: &Stream) -> Option<Stream> {
+        let flags = |word: &&Word| matches!(word.constant(), Some("-u" | "-B" | "-I" | "-s" | "-E" | "-O" | "-q"));
+        let at = rest.iter().take_while(flags).count();
+        let (Some("-m"), Some(_)) = (rest.get(at).and_then(Word::constant), rest.get(at + 1)) else { return None };
+        Some(self.start(rest.get(at + 1..).unwrap_or_default().to_vec(), stdin.clone()))
+    }
+
+    /// `sh`, `bash` and their kin.
+    fn shell_program(&mut self, name: &str, rest: &[Word], stdin: &Stream) -> Stream {
+        let mut i = 0;
+        let mut interactive = false;
+        let mut inline = false;
+        while let Some(word) = rest.get(i) {
+            let text = word.shown();
+            if !(text.starts_with('-') || text.starts_with('+')) || text == "-" {
+                break;
+            }
+            i += 1;
+            match text.as_str() {
+                "--" => break,
+                "--rcfile" | "--init-file" => {
+                    if let Some(file) = rest.get(i) {
+                        self.touch_path(Effect::Execute, file, false);
+                    }
+                    i += 1;
+                }
+                "-o" | "+o" | "-O" | "+O" => i += 1,
+                "--help" | "--version" => return Stream::unknown(),
+                long if long.starts_with("--") => {}
+                short => {
+                    inline |= short.starts_with('-') && short.contains('c');
+                    interactive |= short.contains('i');
+                    if short.contains('o') {
+                        i += 1;
+                    }
+                }
+            }
+        }
+        let rest = rest.get(i..).unwrap_or_default();
+        if inline {
+            let Some((text, parameters)) = rest.split_first() else { return Stream::empty() };
+            let before = self.scope.clone();
+            self.scope.parameters_known = !parameters.iter().any(Word::is_many);
+            self.scope.parameters = if parameters.is_empty() { vec![Word::text(name)] } else { parameters.to_vec() };
+            let out = self.shell_text(text, stdin);
+            self.scope = before;
+            return out;
+        }
+        if !rest.is_empty() && !matches!(rest.first().and_then(Word::constant), Some("-" | "/dev/stdin")) {
+            return self.script_file(Language::Shell, rest, stdin);
+        }
+        if interactive && stdin.remote {
+            self.find(
+                FindingKind::ReverseShell,
+                format!("an interactive `{name}` takes its orders from another machine"),
+            );
+        }
+        self.input_code(Language::Shell, stdin)
+    }
+
+    fn env(&mut self, rest: &[Word], stdin: &Stream) -> Stream {
+        let mut i = 0;
+        while let Some(word) = rest.get(i) {
+            let text = word.shown();
+            i += 1;
+            match text.as_str() {
+                "-i" | "-" | "--ignore-environment" | "-0" | "--null" | "-v" | "--debug" | "--" => {}
+                "-u" | "--unset" | "-C" | "--chdir" => {
+                    if text.starts_with("-C") || text == "--chdir" {
+                        self.scope.change_folder(rest.get(i).map(|to| self.paths(to)).unwrap_or_default());
+                    }
+                    i += 1;
+                }
+                "-S" | "--split-string" => {
+                    return self.split_string(rest.get(i), rest.get(i + 1..).unwrap_or_default(), stdin);
+                }
+                _ if text.starts_with("--split-string=") || (text.starts_with("-S") && text.len() > 2) => {
+                    let skip = if text.starts_with("--") { "--split-string=".len() } else { 2 };
+                    let line = word.skip(skip);
+                    return self.split_string(line.as_ref(), rest.get(i..).unwrap_or_default(), stdin);
+                }
+                _ if text.starts_with("--unset=") || (text.starts_with("-u") && text.len() > 2) => {}
+                "--help" | "--version" => return Stream::unknown(),
+                _ if text.starts_with('-') => {
+                    self.unknown(
+                        UnknownKind::Option,
+                        Effect::Execute,
+                        format!("the option {text} of `env` is not in the catalogue"),
+                    );
+                }
+                _ => match word.split_once('=') {
+                    Some((name, value)) if !name.shown().contains('/') => {
+                        self.assign_variable(&name.shown(), Variable::Scalar(value));
+                    }
+                    Some(_) | None => return self.start(rest.get(i - 1..).unwrap_or_default().to_vec(), stdin.clone()),
+                },
+            }
+        }
+        self.find(FindingKind::EnvironmentDump, "`env` lists every variable");
+        Stream { sources: std::iter::once("env".to_owned()).collect(), ..Stream::unknown() }
+    }
+
+    fn split_string(&mut self, line: Option<&Word>, more: &[Word], stdin: &Stream) -> Stream {
+        match line.and_then(Word::constant) {
+            Some(line) if !line.contains(['\'', '"', '\\', '$']) => {
+                let words = line.split_whitespace().map(Word::text).chain(more.iter().cloned()).collect::<Vec<_>>();
+                self.env(&words, stdin)
+            }
+            Some(_) | None => {
+                self.unknown(UnknownKind::Value, Effect::Execute, "`env -S` gets a line that is not followed");
+                Stream::unknown()
+            }
+        }
+    }
+
+    fn printenv(&mut self, rest: &[Word]) -> Stream {
+        let names: Vec<String> = rest.iter().map(Word::shown).filter(|name| !name.starts_with('-')).collect();
+        if names.is_empty() {
+            self.find(FindingKind::EnvironmentDump, "`printenv` lists every variable");
+            return Stream { sources: std::iter::once("env".to_owned()).collect(), ..Stream::unknown() };
+        }
+        Stream { sources: names.into_iter().map(|name| format!("${name}")).collect(), ..Stream::unknown() }
+    }
+
+    fn xargs(&mut self, rest: &[Word], stdin: &Stream) -> Stream {
+        let mut i = 0;
+        let mut replace: Option<String> = None;
+        let mut input = stdin.clone();
+        let mut delimiter = None;
+        while let Some(word) = rest.get(i) {
+            let text = word.shown();
+            if !text.starts_with('-') || text == "-" {
+                break;
+            }
+            i += 1;
+            let (name, attached) = match text.get(..2) {
+                Some(short) if !text.starts_with("--") && text.len() > 2 => (short.to_owned(), text.get(2..)),
+                _ => text.split_once('=').map_or((text.clone(), None), |(name, value)| (name.to_owned(), Some(value))),
+            };
+            let mut value = || match attached {
+                Some(value) => value.to_owned(),
+                None => {
+                    i += 1;
+                    rest.get(i - 1).map_or_else(String::new, Word::shown)
+                }
+            };
+            match name.as_str() {
+                "-I" | "-J" => replace = Some(value()),
+                "-i" | "--replace" => replace = Some(attached.unwrap_or("{}").to_owned()),
+                "-a" | "--arg-file" => {
+                    let file = Word::text(value());
+                    input = self.read_file(&file);
+                }
+                "-d" | "--delimiter" => delimiter = crate::shell::escapes(&value(), false).chars().next(),
+                "-n" | "--max-args" | "-P" | "--max-procs" | "-L" | "-s" | "--max-chars" | "-E" | "-R" | "-S" => {
+                    value();
+                }
+                "-0" | "--null" => delimiter = Some('\0'),
+                "-r" | "-t" | "-p" | "-x" | "-o" | "-e" | "-l" | "--no-run-if-empty" | "--verbose"
+                | "--interactive" | "--exit" | "--open-tty" | "--max-lines" | "--eof" | "--show-limits"
+                | "--process-slot-var" => {}
+                "--help" | "--version" => return Stream::unknown(),
+                other => {
+                    self.unknown(
+                        UnknownKind::Option,
+                        Effect::Execute,
+                        format!("the option {other} of `xargs` is not in the catalogue"),
+                    );
+                }
+            }
+        }
+        let command = rest.get(i..).unwrap_or_default();
+        let command = if command.is_empty() { vec![Word::text("echo")] } else { command.to_vec() };
+        self.origins.insert("stdin".to_owned(), input.clone());
+        let items = items(&input, delimiter, replace.is_some());
+        if input.decoded
+            && items.iter().all(|item| item.constant().is_some())
+            && replace.is_none()
+            && command.len() == 1
+        {
+            self.judge_command_from_input(&command, &input);
+        }
+        match replace {
+            Some(mark) if !mark.is_empty() => {
+                let mut out = Stream::empty();
+                for item in items {
+                    let words = command.iter().map(|word| word.replace(&mark, &item)).collect();
+                    out = out.then(self.start(words, Stream::unknown()));
+                }
+                out
+            }
+            Some(_) | None => {
+                let words = command.into_iter().chain(items).collect();
+                self.start(words, Stream::unknown())
+            }
+        }
+    }
+
+    /// A wrapper or interpreter that takes its command from decoded input.
+    fn judge_command_from_input(&mut self, command: &[Word], input: &Stream) {
+        let runs = command
+            .first()
+            .and_then(Word::constant)
+            .is_some_and(|name| super::is_shell(name) || matches!(name, "sudo" | "env" | "eval"));
+        if runs {
+            self.judge_input(input);
+        }
+    }
+
+    fn dd(&mut self, rest: &[Word], stdin: &Stream) -> Stream {
+        let mut out = None;
+        let mut data = stdin.clone();
+        for word in rest {
+            match word.split_once('=') {
+                Some((key, value)) if key.constant() == Some("if") => data = self.read_file(&value),
+                Some((key, value)) if key.constant() == Some("of") => out = Some(value),
+                Some(_) => {}
+                None if matches!(word.constant(), Some("--help" | "--version")) => {}
+                None => {
+                    self.unknown(UnknownKind::Option, Effect::Update, format!("`dd` does not take `{}`", word.shown()))
+                }
+            }
+        }
+        match out {
+            Some(path) => {
+                self.write_file(&path, data.with_text(None), false);
+                Stream::empty()
+            }
+            None => data,
+        }
+    }
+
+    fn tar(&mut self, rest: &[Word], stdin: &Stream) -> Stream {
+        // The first word may be a cluster without a dash.
+        let mut words = rest.to_vec();
+        if let Some(first) = words.first().and_then(Word::constant).map(str::to_owned)
+            && !first.starts_with('-')
+            && !first.is_empty()
+        {
+            words = old_style(&first, words.get(1..).unwrap_or_default());
+        }
+        let texts: Vec<String> = words.iter().map(Word::shown).collect();
+        let short =
+            |letters: &[char]| texts.iter().any(|t| t.starts_with('-') && !t.starts_with("--") && t.contains(letters));
+        let long = |names: &[&str]| texts.iter().any(|t| names.contains(&t.as_str()));
+        let extracts = short(&['x']) || long(&["--extract", "--get"]);
+        let lists = short(&['t']) || long(&["--list"]);
+        let to_output = short(&['O']) || long(&["--to-stdout"]);
+        let elsewhere = short(&['C']) || texts.iter().any(|t| t.starts_with("--directory"));
+        if extracts && !to_output && !elsewhere {
+            self.touch_path(Effect::Update, &Word::text("."), true);
+        }
+        let name = if extracts {
+            "tar-extract"
+        } else if lists {
+            "tar-list"
+        } else {
+            "tar"
+        };
+        match crate::catalogue::entry(name) {
+            Some(entry) => self.apply(entry, &words, stdin),
+            None => Stream::unknown(),
+        }
+    }
+}
+
+/// `tar xzf FILE …` as `tar -x -z -f FILE …`: letters that take a value take the next words in order.
+fn old_style(cluster: &str, rest: &[Word]) -> Vec<Word> {
+    let mut out = Vec::new();
+    let mut rest = rest.iter();
+    for letter in cluster.chars() {
+        out.push(Word::text(format!("-{letter}")));
+        if matches!(letter, 'f' | 'b' | 'C' | 'T' | 'X' | 'I' | 'F' | 'H' | 'N' | 'V' | 'K' | 'g' | 'L') {
+            out.extend(rest.next().cloned());
+        }
+    }
+    out.extend(rest.cloned());
+    out
+}
+
+/// The words that `xargs` makes of its input.
+fn items(input: &Stream, delimiter: Option<char>, lines: bool) -> Vec<Word> {
+    match &input.text {
+        Some(text) => {
+            let split: Vec<&str> = match delimiter {
+                Some(c) => text.split(c).filter(|item| !item.is_empty()).collect(),
+                None if lines => text.lines().map(str::trim).filter(|item| !item.is_empty()).collect(),
+                None => text.split_whitespace().collect(),
+            };
+            split
+                .into_iter()
+                .take(128)
+                .map(|item| Word::text(item.trim_end_matches('\n').trim_matches(['\'', '"'])))
+                .collect()
+        }
+        None if !input.listing.is_empty() => input.listing.clone(),
+        None => {
+            let mut word = Word::default();
+            word.push(crate::machine::Part::Hole { name: "stdin".to_owned(), many: true });
+            vec![word]
+        }
+    }
+}

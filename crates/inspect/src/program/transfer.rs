@@ -1,0 +1,147 @@
+//! What goes to other machines: URLs, hosts and remote paths, and the data that is sent there.
+
+use countersign_plan::tool::{Effect, TargetKind};
+
+use super::apply::Doing;
+use crate::catalogue::{Role, Tag};
+use crate::inspection::FindingKind;
+use crate::machine::{Machine, Part, Stream, Word};
+
+impl Machine<'_> {
+    pub(super) fn url(&mut self, role: Role, word: &Word, doing: &mut Doing) {
+        let text = word.shown();
+        if let Some(path) = text.strip_prefix("file://") {
+            let word = Word::text(path);
+            let read = self.read_file(&word);
+            doing.read = std::mem::replace(&mut doing.read, Stream::empty()).then(read);
+            return;
+        }
+        if let Some(command) = text.strip_prefix("ext::") {
+            self.find(FindingKind::LoadsCode, format!("the address `{text}` runs a command"));
+            self.script(command, &Stream::unknown());
+            return;
+        }
+        doing.hosts.push(word.clone());
+        // What an unknown part of a URL holds goes out with it.
+        if role == Role::UrlSend {
+            doing.sent.get_or_insert_with(Stream::empty);
+        }
+        if word.has_hole() {
+            let origin = self.origin_of(word);
+            doing.carried = std::mem::replace(&mut doing.carried, Stream::empty()).then(origin);
+        }
+    }
+
+    /// `host:path`, `user@host:path`, `host::module` or a URL; anything else is a local path.
+    pub(super) fn remote(&mut self, role: Role, word: &Word, doing: &mut Doing) {
+        let text = word.shown();
+        let host = match text.split_once(':') {
+            _ if text.contains("://") => Some(word.clone()),
+            Some((host, _)) if !host.contains('/') && !host.is_empty() => Some(host_of(&Word::text(host))),
+            Some(_) | None => None,
+        };
+        match (host, role) {
+            (Some(host), _) => {
+                doing.hosts.push(host);
+                if role == Role::RemoteWrite {
+                    doing.sent.get_or_insert_with(Stream::empty);
+                }
+            }
+            (None, Role::RemoteWrite) => self.touch_path(Effect::Update, word, doing.recursive),
+            (None, _) => {
+                self.touch_path(Effect::Read, word, doing.recursive);
+                let sources = self.paths(word).into_iter().collect();
+                let read = Stream { sources, ..Stream::unknown() };
+                doing.read = std::mem::replace(&mut doing.read, Stream::empty()).then(read);
+                doing.reads = true;
+            }
+        }
+    }
+
+    pub(super) fn data(&mut self, word: &Word, stdin: &Stream) -> Stream {
+        let text = word.prefix();
+        // `@FILE`, `name=@FILE`, `name@FILE`, `name=<FILE`.
+        let file = match (text.strip_prefix('@'), text.find("=@").or_else(|| text.find("=<"))) {
+            (Some(_), _) => word.skip(1),
+            (None, Some(at)) => word.skip(at + 2),
+            (None, None) => None,
+        };
+        let file = file.map(|file| file.split_once(';').map_or_else(|| file.clone(), |(path, _)| path));
+        match file {
+            Some(file) if file.constant() == Some("-") => stdin.clone(),
+            Some(file) => self.read_file(&file),
+            None => match word.constant() {
+                Some(text) => Stream::constant(text),
+                None => self.origin_of(word),
+            },
+        }
+    }
+
+    /// Data of which a word holds a part: from where its holes come.
+    pub(crate) fn origin_of(&self, word: &Word) -> Stream {
+        let mut out = Stream::unknown();
+        for part in word.parts() {
+            let Part::Hole { name, .. } = part else { continue };
+            match self.origins.get(name) {
+                Some(origin) => out = out.then(origin.clone()),
+                None => {
+                    out.sources.insert(format!("${name}"));
+                }
+            }
+        }
+        out
+    }
+
+    /// Connects to the hosts and sends what is sent.
+    pub(super) fn transfer(&mut self, tags: &[&Tag], doing: &Doing) {
+        for path in doing.written.iter().filter(|_| !doing.hosts.is_empty()) {
+            if let Some(file) = self.files.get_mut(path) {
+                file.remote = true;
+            }
+        }
+        for host in &doing.hosts {
+            self.touch_host(host);
+            if tags.contains(&&Tag::WritesUrlName) && doing.written.is_empty() {
+                let text = host.shown();
+                let path = text.split_once("://").map_or(text.as_str(), |(_, rest)| rest);
+                let path = path.split(['?', '#']).next().unwrap_or("");
+                let name = path.rsplit_once('/').map_or("", |(_, name)| name);
+                let name = if name.is_empty() { "index.html" } else { name };
+                let word = Word::text(name);
+                self.touch_path(Effect::Update, &word, false);
+                if let [path] = self.paths(&word).as_slice() {
+                    self.files.insert(path.clone(), Stream { remote: true, ..Stream::unknown() });
+                }
+            }
+            let asks = if doing.sent.is_some() { doing.asks.max(Effect::Update) } else { doing.asks };
+            if let Some(name) = crate::host::read(&host.prefix()).name
+                && !asks.is_harmless()
+            {
+                self.touch_other(asks, TargetKind::Host, name);
+            }
+            if doing.carried != Stream::empty() {
+                self.send(&doing.carried, host);
+            }
+            let uploads = doing.sent.is_some() || tags.contains(&&Tag::Upload);
+            if uploads {
+                let mut data = doing.sent.clone().unwrap_or_else(Stream::empty);
+                if doing.reads {
+                    data = data.then(doing.read.clone());
+                }
+                self.send(&data, host);
+            }
+        }
+    }
+}
+
+/// The host in `[user@]host[:path]`.
+pub(super) fn host_of(word: &Word) -> Word {
+    let text = word.shown();
+    if text.contains("://") {
+        return word.clone();
+    }
+    match text.rsplit_once('@') {
+        Some((_, host)) if !word.has_hole() => Word::text(host),
+        Some(_) | None => word.clone(),
+    }
+}

@@ -1,0 +1,179 @@
+//! Settings and addresses that make a harmless program run something: of git, ssh, socat and containers.
+
+use countersign_plan::tool::{Effect, TargetKind};
+
+use super::apply::Doing;
+use crate::inspection::{FindingKind, UnknownKind};
+use crate::machine::{Machine, Stream, Word};
+
+/// Settings of git whose value is a command or decides where code or credentials come from (git-config manual).
+const GIT_RUNS: &[&str] = &[
+    "core.fsmonitor",
+    "core.sshcommand",
+    "core.pager",
+    "core.editor",
+    "core.askpass",
+    "core.hookspath",
+    "core.gitproxy",
+    "core.alternaterefscommand",
+    "sequence.editor",
+    "credential.helper",
+    "diff.external",
+    "gpg.program",
+    "gpg.ssh.program",
+    "gpg.x509.program",
+    "gpg.ssh.defaultkeycommand",
+    "uploadpack.packobjectshook",
+    "init.templatedir",
+    "include.path",
+    "protocol.ext.allow",
+    "web.browser",
+    "browser.",
+    "interactive.difffilter",
+    "http.proxy",
+    "http.sslverify",
+    "http.sslcainfo",
+    "http.cookiefile",
+    "core.worktree",
+    "ssh.variant",
+    "trailer.",
+    "sendemail.smtpserver",
+];
+
+/// The ends of such names with a free part in the middle.
+const GIT_RUNS_ENDS: &[&str] = &[
+    ".textconv",
+    ".command",
+    ".cmd",
+    ".path",
+    ".helper",
+    ".clean",
+    ".smudge",
+    ".process",
+    ".driver",
+    ".program",
+    ".proxy",
+    ".insteadof",
+    ".pushinsteadof",
+    ".uploadpack",
+    ".receivepack",
+    ".vcs",
+    ".editor",
+    ".pager",
+];
+
+/// Settings of ssh that run a local command or load code (ssh_config manual).
+const SSH_RUNS: &[&str] = &[
+    "proxycommand",
+    "localcommand",
+    "knownhostscommand",
+    "pkcs11provider",
+    "securitykeyprovider",
+    "include",
+    "xauthlocation",
+    "proxyusefdpass",
+];
+
+impl Machine<'_> {
+    /// `-c name=value` and `git config name value` of git.
+    pub(crate) fn git_config(&mut self, word: &Word) {
+        let text = word.shown();
+        let (name, value) = text.split_once('=').map_or((text.as_str(), None), |(name, value)| (name, Some(value)));
+        let name = name.to_ascii_lowercase();
+        if let Some(value) = value
+            && name.starts_with("alias.")
+        {
+            let value = value.to_owned();
+            match value.strip_prefix('!') {
+                Some(line) => {
+                    self.script(line, &Stream::unknown());
+                }
+                None => self.unknown(
+                    UnknownKind::Option,
+                    Effect::Execute,
+                    format!("the git alias {name} stands for `{value}`"),
+                ),
+            }
+            return;
+        }
+        let runs = GIT_RUNS.iter().any(|run| name.starts_with(run))
+            || GIT_RUNS_ENDS.iter().any(|end| name.ends_with(end) && name.matches('.').count() >= 2)
+            || name.starts_with("pager.");
+        let harmless = matches!(value, Some("" | "false" | "cat" | "true" | "/dev/null" | "less"))
+            && !matches!(name.as_str(), "http.sslverify" | "protocol.ext.allow");
+        if runs && !harmless {
+            self.find(FindingKind::LoadsCode, format!("the git setting {text} decides which code runs"));
+        }
+    }
+
+    /// `-o Name=value` of ssh.
+    pub(crate) fn ssh_config(&mut self, word: &Word) {
+        let text = word.shown();
+        let (name, value) = text.split_once(['=', ' ']).unwrap_or((text.as_str(), ""));
+        let name = name.to_ascii_lowercase();
+        if name.ends_with("command") && SSH_RUNS.contains(&name.as_str()) {
+            let value = value.trim_start_matches(['=', ' ']).to_owned();
+            if value != "none" {
+                self.find(FindingKind::LoadsCode, format!("the ssh setting {text} runs a command here"));
+                self.script(&value, &Stream::unknown());
+            }
+        } else if SSH_RUNS.contains(&name.as_str()) {
+            self.find(FindingKind::LoadsCode, format!("the ssh setting {text} decides which code runs"));
+        } else if name == "stricthostkeychecking" && value.trim() == "no" {
+            self.find(FindingKind::DisablesProtection, "ssh accepts any host key");
+        }
+    }
+
+    /// `source:target[:options]` of a container, or `type=bind,source=…`.
+    pub(crate) fn volume(&mut self, word: &Word) {
+        let text = word.shown();
+        let source = if text.contains("type=") || text.contains("source=") || text.contains("src=") {
+            text.split(',')
+                .find_map(|field| field.strip_prefix("source=").or_else(|| field.strip_prefix("src=")))
+                .map(str::to_owned)
+        } else {
+            text.split_once(':').map(|(source, _)| source.to_owned())
+        };
+        let Some(source) = source.filter(|source| source.starts_with(['/', '.', '~', '$']) || source.contains('/'))
+        else {
+            return;
+        };
+        let read_only = text.contains(":ro") || text.contains("readonly");
+        if source == "/" || source.ends_with("docker.sock") || source.starts_with("/etc") || source.starts_with("/proc")
+        {
+            self.find(FindingKind::Elevation, format!("a container is given {source} of this machine"));
+        }
+        let effect = if read_only { Effect::Read } else { Effect::Update };
+        // A mount is not yet a change of everything below it.
+        let narrowed = std::mem::replace(&mut self.narrowed, true);
+        self.touch_path(effect, &Word::text(source), true);
+        self.narrowed = narrowed;
+    }
+
+    /// An address of `socat` (its manual, "Address specifications").
+    pub(super) fn socat(&mut self, word: &Word, doing: &mut Doing) {
+        let text = word.shown();
+        let (kind, rest) = text.split_once(':').unwrap_or((text.as_str(), ""));
+        let body = rest.split(',').next().unwrap_or("").to_owned();
+        match kind.to_ascii_uppercase().as_str() {
+            "EXEC" | "SYSTEM" | "SHELL" => {
+                let program = body.split_whitespace().next().unwrap_or("").to_owned();
+                if super::is_shell(&program) {
+                    self.find(FindingKind::ReverseShell, format!("`socat` connects `{program}` to its other end"));
+                }
+                self.script(&body, &Stream::unknown());
+            }
+            "TCP" | "TCP4" | "TCP6" | "TCP-CONNECT" | "TCP4-CONNECT" | "OPENSSL" | "SSL" | "OPENSSL-CONNECT"
+            | "UDP" | "UDP4" | "UDP-CONNECT" | "SOCKS4" | "SOCKS4A" | "PROXY" => {
+                doing.hosts.push(Word::text(body));
+                doing.sent.get_or_insert_with(Stream::unknown);
+            }
+            "OPEN" | "CREATE" | "FILE" | "GOPEN" => self.touch_path(Effect::Update, &Word::text(body), false),
+            "-" | "STDIO" | "STDIN" | "STDOUT" | "STDERR" | "PTY" | "PIPE" | "FD" => {}
+            _ if kind.to_ascii_uppercase().contains("LISTEN") => {
+                self.touch_other(Effect::Send, TargetKind::Host, format!("localhost:{body}"));
+            }
+            _ => self.unknown(UnknownKind::Option, Effect::Execute, format!("`socat` gets the address `{text}`")),
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! Shell lines: bounds, two parsers, then the walk through the tree.
+
+mod ansi;
+mod arithmetic;
+mod bounds;
+mod expand;
+mod parameter;
+mod pattern;
+mod redirect;
+mod second;
+mod walk;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use brush_parser::Parser;
+use brush_parser::ast::Program;
+use countersign_plan::text::check_visible;
+use countersign_plan::tool::Effect;
+
+pub(crate) use ansi::{escapes, printf};
+
+use crate::context::Context;
+use crate::inspection::{FindingKind, Inspection, UnknownKind};
+use crate::machine::{MAX_DEPTH, Machine, Stream, Word};
+
+/// What a shell line (or a whole script) would do.
+///
+/// Never fails: what cannot be read is an [`Unknown`](crate::Unknown). Time and memory are bounded for any text.
+#[must_use]
+pub fn shell(line: &str, context: &Context) -> Inspection {
+    inspect(context, |machine| {
+        if let Err(hidden) = check_visible(line) {
+            machine.find(FindingKind::HiddenText, format!("the command hides something: {hidden}"));
+        }
+        if crate::text::holds_secret(line) {
+            machine.find(FindingKind::Secret, "the command holds what looks like a credential");
+        }
+        let stdin = Stream::empty();
+        if let Some(program) = machine.parse(line) {
+            machine.walk(&program, &stdin);
+        }
+    })
+}
+
+/// What a program with these arguments would do, started without a shell.
+#[must_use]
+pub fn argv<S: AsRef<str>>(words: &[S], context: &Context) -> Inspection {
+    inspect(context, |machine| {
+        for word in words {
+            if let Err(hidden) = check_visible(word.as_ref()) {
+                machine.find(FindingKind::HiddenText, format!("an argument hides something: {hidden}"));
+            }
+        }
+        let words: Vec<Word> = words.iter().map(|word| Word::text(word.as_ref())).collect();
+        machine.start(words, Stream::empty());
+    })
+}
+
+/// Runs the machine; a fault of a parser on hostile input is an unknown, not a crash.
+pub(crate) fn inspect(context: &Context, work: impl FnOnce(&mut Machine<'_>)) -> Inspection {
+    let outcome = catch_unwind(AssertUnwindSafe(|| {
+        let mut machine = Machine::new(context);
+        work(&mut machine);
+        machine.out
+    }));
+    outcome.unwrap_or_else(|_| {
+        let mut out = Inspection::default();
+        out.unknown(UnknownKind::Syntax, Effect::Execute, None, "the parser cannot cope with this text");
+        out
+    })
+}
+
+impl Machine<'_> {
+    /// Reads a text with both parsers; what either says against it is written down.
+    pub(crate) fn parse(&mut self, text: &str) -> Option<Program> {
+        if let Err(problem) = bounds::check(text) {
+            self.unknown(UnknownKind::TooMuch, Effect::Execute, problem);
+            return None;
+        }
+        match Parser::new(text.as_bytes(), &expand::options()).parse_program() {
+            Ok(program) => {
+                if let Err(difference) = second::opinion(text, &program) {
+                    self.unknown(UnknownKind::Disagreement, Effect::Execute, difference);
+                }
+                Some(program)
+            }
+            Err(_) => {
+                self.unknown(UnknownKind::Syntax, Effect::Execute, "the line is no complete shell command");
+                None
+            }
+        }
+    }
+
+    /// A text that a shell runs inside this one, as `eval` and `$(…)` do; what it writes to standard output.
+    pub(crate) fn nested(&mut self, text: &str) -> Stream {
+        self.script(text, &Stream::empty())
+    }
+
+    /// The same with standard input.
+    pub(crate) fn script(&mut self, text: &str, stdin: &Stream) -> Stream {
+        if self.depth >= MAX_DEPTH {
+            self.out.too_much("shells are nested more deeply than is followed");
+            return Stream::unknown();
+        }
+        self.depth += 1;
+        let out = match self.parse(text) {
+            Some(program) => self.walk(&program, stdin),
+            None => Stream::unknown(),
+        };
+        self.depth -= 1;
+        out
+    }
+}
+
+#[cfg(test)]
+mod tests;

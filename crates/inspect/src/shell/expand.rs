@@ -1,0 +1,422 @@
+//! Words to fields: brace, tilde, parameter, command and arithmetic expansion, word splitting, quoting
+//! (POSIX.1-2024 XCU 2.6; Bash reference manual 3.5). What is constant is computed; the rest becomes a hole.
+
+use brush_parser::ParserOptions;
+use brush_parser::word::{
+    BraceExpressionMember, BraceExpressionOrText, TildeExpr, WordPiece, WordPieceWithSource, parse,
+    parse_brace_expansions, parse_heredoc,
+};
+use countersign_plan::tool::Effect;
+
+use super::{ansi, arithmetic};
+use crate::inspection::UnknownKind;
+use crate::machine::{Machine, Part, Stream, Variable, Word};
+
+/// The most words that one word may become.
+const MAX_FIELDS: usize = 512;
+
+/// The most braces inside of each other.
+const MAX_BRACES: usize = 6;
+
+/// The most decoded texts that are remembered.
+const MAX_DECODED: usize = 16;
+
+/// How a word is used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// As arguments: split into fields.
+    Fields,
+    /// As one value: an assignment, a redirection, a `case` word.
+    Single,
+}
+
+/// Fields under construction.
+struct Fields {
+    done: Vec<Word>,
+    current: Word,
+    /// Whether `current` exists even if it is empty, because something was quoted.
+    open: bool,
+}
+
+impl Fields {
+    fn push(&mut self, part: Part) {
+        self.open = true;
+        self.current.push(part);
+    }
+
+    fn text(&mut self, text: &str) {
+        self.open = true;
+        self.current.push_str(text);
+    }
+
+    fn end(&mut self) {
+        if self.open {
+            self.done.push(std::mem::take(&mut self.current));
+            self.open = false;
+        }
+    }
+}
+
+impl Machine<'_> {
+    /// The fields that a word becomes.
+    pub(crate) fn fields(&mut self, raw: &str) -> Vec<Word> {
+        if is_plain(raw) {
+            return vec![Word::text(raw)];
+        }
+        let mut out = Vec::new();
+        for raw in self.braces(raw) {
+            out.extend(self.expand(&raw, Mode::Fields));
+            if out.len() > MAX_FIELDS {
+                self.out.too_much("a word becomes more words than are followed");
+                out.truncate(MAX_FIELDS);
+                out.push(Word::hole("…"));
+                break;
+            }
+        }
+        out
+    }
+
+    /// The one value that a word becomes.
+    pub(crate) fn single(&mut self, raw: &str) -> Word {
+        if is_plain(raw) {
+            return Word::text(raw);
+        }
+        self.expand(raw, Mode::Single).pop().unwrap_or_default()
+    }
+
+    /// The text of a here-document that is expanded.
+    pub(crate) fn here_document(&mut self, raw: &str) -> Word {
+        if !raw.contains(['$', '`', '\\']) {
+            return Word::text(raw);
+        }
+        match parse_heredoc(raw, &options()) {
+            Ok(pieces) => self.pieces(&pieces, Mode::Single).pop().unwrap_or_default(),
+            Err(_) => {
+                self.unknown(UnknownKind::Syntax, Effect::Execute, "a here-document cannot be read");
+                Word::hole("here-document")
+            }
+        }
+    }
+
+    fn expand(&mut self, raw: &str, mode: Mode) -> Vec<Word> {
+        match parse(raw, &options()) {
+            Ok(pieces) => self.pieces(&pieces, mode),
+            Err(_) => {
+                self.unknown(UnknownKind::Syntax, Effect::Execute, format!("the word `{raw}` cannot be read"));
+                vec![Word::hole("word")]
+            }
+        }
+    }
+
+    fn pieces(&mut self, pieces: &[WordPieceWithSource], mode: Mode) -> Vec<Word> {
+        let mut fields = Fields { done: Vec::new(), current: Word::default(), open: false };
+        for piece in pieces {
+            self.piece(&piece.piece, mode == Mode::Single, mode, &mut fields);
+        }
+        fields.end();
+        fields.done
+    }
+
+    fn piece(&mut self, piece: &WordPiece, quoted: bool, mode: Mode, out: &mut Fields) {
+        match piece {
+            WordPiece::Text(text) if quoted => out.text(text),
+            WordPiece::Text(text) => literal(text, out),
+            WordPiece::SingleQuotedText(text) => out.text(text),
+            WordPiece::AnsiCQuotedText(text) => out.text(&ansi::c_quoted(text)),
+            WordPiece::EscapeSequence(text) => match text.strip_prefix('\\') {
+                Some("\n") => {}
+                Some(escaped) => out.text(escaped),
+                None => out.text(text),
+            },
+            WordPiece::DoubleQuotedSequence(inner) | WordPiece::GettextDoubleQuotedSequence(inner) => {
+                out.open = true;
+                for piece in inner {
+                    self.in_quotes(&piece.piece, mode, out);
+                }
+            }
+            WordPiece::TildeExpansion(tilde) => self.tilde(tilde, out),
+            WordPiece::ParameterExpansion(expr) => {
+                let values = self.parameter(expr);
+                self.emit_all(values, quoted, out);
+            }
+            WordPiece::CommandSubstitution(command) => {
+                let value = self.substitute(command);
+                self.emit(&value, quoted, out);
+            }
+            WordPiece::BackquotedCommandSubstitution(command) => {
+                let value = self.substitute(&ansi::backquoted(command));
+                self.emit(&value, quoted, out);
+            }
+            WordPiece::ArithmeticExpression(expr) => {
+                let value = self.arithmetic(&expr.value);
+                self.emit(&value, true, out);
+            }
+        }
+    }
+
+    fn in_quotes(&mut self, piece: &WordPiece, mode: Mode, out: &mut Fields) {
+        match piece {
+            WordPiece::EscapeSequence(text) => match text.strip_prefix('\\') {
+                Some("\n") => {}
+                Some(escaped @ ("$" | "`" | "\"" | "\\")) => out.text(escaped),
+                Some(_) | None => out.text(text),
+            },
+            // `"$@"` stays several words.
+            WordPiece::ParameterExpansion(expr) => {
+                let values = self.parameter(expr);
+                let mut values = values.into_iter().peekable();
+                while let Some(value) = values.next() {
+                    self.emit(&value, true, out);
+                    if values.peek().is_some() {
+                        if mode == Mode::Single {
+                            out.text(" ");
+                        } else {
+                            out.end();
+                            out.open = true;
+                        }
+                    }
+                }
+            }
+            other => self.piece(other, true, mode, out),
+        }
+    }
+
+    fn emit_all(&mut self, values: Vec<Word>, quoted: bool, out: &mut Fields) {
+        let last = values.len().saturating_sub(1);
+        for (i, value) in values.iter().enumerate() {
+            self.emit(value, quoted, out);
+            if i < last {
+                if quoted { out.text(" ") } else { out.end() }
+            }
+        }
+    }
+
+    /// Adds an expanded value: split at `IFS` and read as a pattern where it is not quoted.
+    fn emit(&mut self, value: &Word, quoted: bool, out: &mut Fields) {
+        let length = value.parts().iter().map(|p| if let Part::Text(t) = p { t.len() } else { 1 }).sum();
+        if !self.produce(length) {
+            out.push(Part::Hole { name: "…".to_owned(), many: true });
+            return;
+        }
+        let separators = if quoted { String::new() } else { self.separators() };
+        for part in value.parts() {
+            match part {
+                Part::Text(text) if quoted => out.text(text),
+                Part::Text(text) => {
+                    for c in text.chars() {
+                        if separators.contains(c) {
+                            out.end();
+                            if !c.is_whitespace() && out.done.is_empty() {
+                                out.done.push(Word::default());
+                            }
+                        } else if matches!(c, '*' | '?' | '[') {
+                            out.push(Part::Glob(c));
+                        } else {
+                            out.text(c.encode_utf8(&mut [0; 4]));
+                        }
+                        if out.done.len() > MAX_FIELDS {
+                            self.out.too_much("a word becomes more words than are followed");
+                            return;
+                        }
+                    }
+                }
+                // Names of files that matched elsewhere: quotes do not make them one name.
+                Part::Glob(c) => out.push(Part::Glob(*c)),
+                Part::Hole { name, many } => {
+                    out.push(Part::Hole { name: name.clone(), many: !quoted || *many });
+                }
+            }
+        }
+    }
+
+    fn separators(&self) -> String {
+        match self.scope.variable("IFS") {
+            Some(Variable::Scalar(word)) => word.known().unwrap_or_else(|| " \t\n".to_owned()),
+            Some(Variable::Array(_) | Variable::Unset | Variable::Unknown) | None => " \t\n".to_owned(),
+        }
+    }
+
+    fn tilde(&mut self, tilde: &TildeExpr, out: &mut Fields) {
+        match tilde {
+            TildeExpr::Home => match self.variable_word("HOME") {
+                Some(home) => home.parts().iter().for_each(|part| out.push(part.clone())),
+                None => out.text(&self.context.home.clone()),
+            },
+            TildeExpr::UserHome(user) if user == "root" => out.text("/root"),
+            TildeExpr::UserHome(user) => out.text(&format!("/home/{user}")),
+            TildeExpr::WorkingDir => match self.scope.folders() {
+                Some([folder]) => out.text(&folder.clone()),
+                Some(_) | None => out.push(Part::Hole { name: "PWD".to_owned(), many: false }),
+            },
+            TildeExpr::OldWorkingDir
+            | TildeExpr::NthDirFromTopOfDirStack { .. }
+            | TildeExpr::NthDirFromBottomOfDirStack { .. } => {
+                out.push(Part::Hole { name: "OLDPWD".to_owned(), many: false });
+            }
+        }
+    }
+
+    /// What a command writes, as the value of `$(…)`.
+    fn substitute(&mut self, command: &str) -> Word {
+        let before = self.scope.clone();
+        let stream = self.nested(command);
+        self.scope = before;
+        if stream.text.is_none() && self.origins.len() < MAX_FIELDS {
+            let origin = Stream { listing: Vec::new(), ..stream.clone() };
+            self.origins.insert(format!("({})", shorten(command)), origin);
+        }
+        if let Some(text) = stream.text.as_deref().map(str::trim).filter(|text| stream.decoded && text.len() > 1)
+            && self.decoded.len() < MAX_DECODED
+        {
+            self.decoded.push(text.to_owned());
+        }
+        match (stream.text, stream.listing.first()) {
+            (Some(text), _) => Word::text(text.trim_end_matches('\n')),
+            (None, Some(pattern)) => pattern.clone(),
+            (None, None) => Word::hole(format!("({})", shorten(command))),
+        }
+    }
+
+    /// `$((…))`: substitutions inside are followed, constants are computed.
+    pub(crate) fn arithmetic(&mut self, expr: &str) -> Word {
+        let expr = if expr.contains(['$', '`']) {
+            match self.here_document(expr).known() {
+                Some(text) => text,
+                None => return Word::hole("number"),
+            }
+        } else {
+            expr.to_owned()
+        };
+        // An index may hold a substitution of its own, and names stand for other expressions.
+        if expr.contains(['[', '`', '$']) {
+            self.unknown(UnknownKind::Value, Effect::Execute, format!("the expression `{expr}` is not followed"));
+        }
+        match arithmetic::constant(&expr) {
+            Some(n) => Word::text(n.to_string()),
+            None => Word::hole("number"),
+        }
+    }
+
+    /// The texts that brace expansion makes of a word.
+    fn braces(&mut self, raw: &str) -> Vec<String> {
+        if !raw.contains('{') || !(raw.contains(',') || raw.contains("..")) {
+            return vec![raw.to_owned()];
+        }
+        // The parser tries each brace that it meets inside of another one again and again.
+        if brace_depth(raw) > MAX_BRACES {
+            self.out.too_much("a word nests more braces than are followed");
+            return vec![raw.to_owned()];
+        }
+        match parse_brace_expansions(raw, &options()) {
+            Ok(Some(parts)) => {
+                let mut left = MAX_FIELDS;
+                let out = alternatives(&parts, &mut left);
+                if left == 0 || !self.produce(out.iter().map(String::len).sum()) {
+                    self.out.too_much("a brace expansion makes more words than are followed");
+                }
+                out
+            }
+            Ok(None) | Err(_) => vec![raw.to_owned()],
+        }
+    }
+}
+
+/// How many braces are open at one place.
+fn brace_depth(raw: &str) -> usize {
+    let (mut depth, mut deepest) = (0_usize, 0);
+    for byte in raw.bytes() {
+        match byte {
+            b'{' => depth += 1,
+            b'}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        deepest = deepest.max(depth);
+    }
+    deepest
+}
+
+/// Every combination of the parts.
+fn alternatives(parts: &[BraceExpressionOrText], left: &mut usize) -> Vec<String> {
+    let mut out = vec![String::new()];
+    for part in parts {
+        let choices = match part {
+            BraceExpressionOrText::Text(text) => vec![text.clone()],
+            BraceExpressionOrText::Expr(members) => members.iter().flat_map(|m| member(m, left)).collect(),
+        };
+        if out.len().saturating_mul(choices.len()) > *left {
+            *left = 0;
+            return out;
+        }
+        out = out.iter().flat_map(|head| choices.iter().map(move |tail| format!("{head}{tail}"))).collect();
+    }
+    out
+}
+
+fn member(member: &BraceExpressionMember, left: &mut usize) -> Vec<String> {
+    match member {
+        BraceExpressionMember::Child(parts) => alternatives(parts, left),
+        BraceExpressionMember::NumberSequence { start, end, increment } => {
+            sequence(*start, *end, *increment, *left, left).into_iter().map(|n| n.to_string()).collect()
+        }
+        BraceExpressionMember::CharSequence { start, end, increment } => {
+            let (a, b) = (i64::from(u32::from(*start)), i64::from(u32::from(*end)));
+            sequence(a, b, *increment, *left, left)
+                .into_iter()
+                .filter_map(|n| u32::try_from(n).ok().and_then(char::from_u32))
+                .map(String::from)
+                .collect()
+        }
+    }
+}
+
+fn sequence(start: i64, end: i64, increment: i64, most: usize, left: &mut usize) -> Vec<i64> {
+    let step = increment.unsigned_abs().max(1);
+    let count = start.abs_diff(end) / step + 1;
+    if count > most as u64 {
+        *left = 0;
+        return vec![start, end];
+    }
+    let step = i64::try_from(step).unwrap_or(1);
+    let step = if start <= end { step } else { -step };
+    (0..count).filter_map(|i| i64::try_from(i).ok()?.checked_mul(step)?.checked_add(start)).collect()
+}
+
+/// Whether a word is the text that it looks like.
+fn is_plain(raw: &str) -> bool {
+    !raw.is_empty()
+        && raw.bytes().all(|b| {
+            b.is_ascii_alphanumeric()
+                || matches!(b, b'-' | b'_' | b'.' | b'/' | b'=' | b',' | b'+' | b'@' | b'%' | b':')
+        })
+}
+
+/// Unquoted text: what matches names of files is kept apart.
+fn literal(text: &str, out: &mut Fields) {
+    if !text.contains(['*', '?', '[']) {
+        out.text(text);
+        return;
+    }
+    // Without its other half a bracket is only one.
+    let classes = text.contains(']');
+    for c in text.chars() {
+        if matches!(c, '*' | '?') || (c == '[' && classes) {
+            out.push(Part::Glob(c));
+        } else {
+            out.text(c.encode_utf8(&mut [0; 4]));
+        }
+    }
+}
+
+/// The first characters of a command, for messages and names of holes.
+fn shorten(command: &str) -> String {
+    let mut short: String = command.trim().chars().take(40).collect();
+    if short.len() < command.trim().len() {
+        short.push('…');
+    }
+    short
+}
+
+/// How this crate reads Bash.
+pub(crate) fn options() -> ParserOptions {
+    ParserOptions { tilde_expansion_after_colon: false, ..ParserOptions::default() }
+}

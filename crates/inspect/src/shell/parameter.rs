@@ -1,0 +1,476 @@
+//! Parameter expansion, as far as values are constant (Bash reference manual 3.5.3).
+
+use brush_parser::word::{
+    Parameter, ParameterExpr, ParameterTestType, ParameterTransformOp, SpecialParameter, SubstringMatchKind,
+};
+use countersign_plan::tool::Effect;
+
+use super::{ansi, pattern};
+use crate::inspection::{FindingKind, UnknownKind};
+use crate::machine::{Machine, Part, Variable, Word};
+
+impl Machine<'_> {
+    /// The words that a parameter expansion yields: none where it is unset, several for `$@` and arrays.
+    pub(crate) fn parameter(&mut self, expr: &ParameterExpr) -> Vec<Word> {
+        match expr {
+            ParameterExpr::Parameter { parameter, indirect: false } => self.lookup(parameter),
+            ParameterExpr::Parameter { parameter, indirect: true } => {
+                match self.lookup(parameter).first().and_then(Word::constant).map(str::to_owned) {
+                    Some(name) => self.variable_words(&name),
+                    None => vec![Word::hole(format!("!{}", name_of(parameter)))],
+                }
+            }
+            ParameterExpr::UseDefaultValues { parameter, test_type, default_value, .. } => {
+                self.default(parameter, test_type, default_value.as_deref(), false)
+            }
+            ParameterExpr::AssignDefaultValues { parameter, test_type, default_value, .. } => {
+                self.default(parameter, test_type, default_value.as_deref(), true)
+            }
+            ParameterExpr::IndicateErrorIfNullOrUnset { parameter, error_message, .. } => {
+                if let Some(message) = error_message {
+                    self.single(message);
+                }
+                match self.lookup(parameter) {
+                    found if found.is_empty() => vec![Word::hole(name_of(parameter))],
+                    found => found,
+                }
+            }
+            ParameterExpr::UseAlternativeValue { parameter, test_type, alternative_value, .. } => {
+                let alternative = alternative_value.as_deref().map_or_else(Word::default, |raw| self.single(raw));
+                match self.is_set(parameter, test_type) {
+                    Some(true) => vec![alternative],
+                    Some(false) => Vec::new(),
+                    None => vec![Word::hole(name_of(parameter))],
+                }
+            }
+            ParameterExpr::ParameterLength { parameter, .. } => {
+                let known = self.lookup(parameter);
+                match known.first().and_then(Word::constant) {
+                    Some(text) if known.len() == 1 => vec![Word::text(text.chars().count().to_string())],
+                    Some(_) | None => vec![Word::hole("length")],
+                }
+            }
+            ParameterExpr::RemoveSmallestSuffixPattern { parameter, pattern, .. } => {
+                self.remove(parameter, pattern.as_deref(), pattern::smallest_suffix)
+            }
+            ParameterExpr::RemoveLargestSuffixPattern { parameter, pattern, .. } => {
+                self.remove(parameter, pattern.as_deref(), pattern::largest_suffix)
+            }
+            ParameterExpr::RemoveSmallestPrefixPattern { parameter, pattern, .. } => {
+                self.remove(parameter, pattern.as_deref(), pattern::smallest_prefix)
+            }
+            ParameterExpr::RemoveLargestPrefixPattern { parameter, pattern, .. } => {
+                self.remove(parameter, pattern.as_deref(), pattern::largest_prefix)
+            }
+            ParameterExpr::Substring { parameter, offset, length, .. } => {
+                let offset = self.arithmetic(&offset.value);
+                let length = length.as_ref().map(|l| self.arithmetic(&l.value));
+                self.substring(parameter, &offset, length.as_ref())
+            }
+            ParameterExpr::Transform { parameter, op, .. } => self.transform(parameter, op),
+            ParameterExpr::UppercasePattern { parameter, pattern, .. } if is_any(pattern) => {
+                self.map(parameter, |text| text.to_uppercase())
+            }
+            ParameterExpr::LowercasePattern { parameter, pattern, .. } if is_any(pattern) => {
+                self.map(parameter, |text| text.to_lowercase())
+            }
+            ParameterExpr::UppercaseFirstChar { parameter, pattern, .. } if is_any(pattern) => {
+                self.map(parameter, |text| capitalise(text, char::to_ascii_uppercase))
+            }
+            ParameterExpr::LowercaseFirstChar { parameter, pattern, .. } if is_any(pattern) => {
+                self.map(parameter, |text| capitalise(text, char::to_ascii_lowercase))
+            }
+            ParameterExpr::ReplaceSubstring { parameter, pattern, replacement, match_kind, .. } => {
+                self.replace(parameter, pattern, replacement.as_deref(), match_kind)
+            }
+            ParameterExpr::UppercasePattern { parameter, pattern, .. }
+            | ParameterExpr::LowercasePattern { parameter, pattern, .. }
+            | ParameterExpr::UppercaseFirstChar { parameter, pattern, .. }
+            | ParameterExpr::LowercaseFirstChar { parameter, pattern, .. } => {
+                self.single(pattern.as_deref().unwrap_or(""));
+                vec![Word::hole(name_of(parameter))]
+            }
+            ParameterExpr::VariableNames { prefix, .. } => vec![many(prefix)],
+            ParameterExpr::MemberKeys { variable_name, .. } => vec![many(variable_name)],
+        }
+    }
+
+    /// The value of a variable as one word, where it is set and known to be.
+    pub(crate) fn variable_word(&self, name: &str) -> Option<Word> {
+        match self.scope.variable(name) {
+            Some(Variable::Scalar(word)) => Some(word.clone()),
+            Some(Variable::Array(words)) => Some(words.first().cloned().unwrap_or_default()),
+            Some(Variable::Unset) => None,
+            Some(Variable::Unknown) => Some(Word::hole(name)),
+            None => self.inherited(name),
+        }
+    }
+
+    fn variable_words(&self, name: &str) -> Vec<Word> {
+        self.variable_word(name).into_iter().collect()
+    }
+
+    /// A variable that the line itself does not set.
+    fn inherited(&self, name: &str) -> Option<Word> {
+        if let Some(value) = self.context.env.get(name) {
+            return Some(Word::text(value.clone()));
+        }
+        match name {
+            "HOME" => Some(Word::text(self.context.home.clone())),
+            "PWD" => Some(match self.scope.folders() {
+                Some([folder]) => Word::text(folder.clone()),
+                Some(_) | None => Word::hole(name),
+            }),
+            "OLDPWD" => Some(match self.scope.previous() {
+                Some([folder]) => Word::text(folder.clone()),
+                Some(_) | None => Word::hole(name),
+            }),
+            "IFS" => Some(Word::text(" \t\n")),
+            // Absolute paths and lists of them, whatever they are.
+            "PATH" | "SHELL" | "BASH" | "TMPDIR" => {
+                let mut word = Word::text("/");
+                word.push(Part::Hole { name: name.to_owned(), many: false });
+                Some(word)
+            }
+            "RANDOM" | "SECONDS" | "LINENO" | "UID" | "EUID" | "PPID" | "BASHPID" | "EPOCHSECONDS" | "HOSTNAME"
+            | "HOSTTYPE" | "OSTYPE" | "BASH_VERSION" | "USER" | "LOGNAME" | "LANG" | "TERM" | "COLUMNS" | "LINES"
+            | "REPLY" => Some(Word::hole(name)),
+            _ if self.context.env_complete => None,
+            _ => Some(Word::hole(name)),
+        }
+    }
+
+    fn lookup(&mut self, parameter: &Parameter) -> Vec<Word> {
+        match parameter {
+            Parameter::Named(name) => self.variable_words(name),
+            Parameter::Positional(n) => {
+                let n = usize::try_from(*n).unwrap_or(usize::MAX);
+                match self.scope.parameters.get(n) {
+                    Some(word) => vec![word.clone()],
+                    None if self.scope.parameters_known => Vec::new(),
+                    None => vec![Word::hole(n.to_string())],
+                }
+            }
+            Parameter::Special(SpecialParameter::AllPositionalParameters { .. }) => {
+                if self.scope.parameters_known {
+                    self.scope.parameters.iter().skip(1).cloned().collect()
+                } else {
+                    vec![many("@")]
+                }
+            }
+            Parameter::Special(SpecialParameter::ShellName) => {
+                vec![self.scope.parameters.first().cloned().unwrap_or_default()]
+            }
+            Parameter::Special(
+                special @ (SpecialParameter::PositionalParameterCount
+                | SpecialParameter::LastExitStatus
+                | SpecialParameter::CurrentOptionFlags
+                | SpecialParameter::ProcessId
+                | SpecialParameter::LastBackgroundProcessId),
+            ) => vec![Word::hole(special.to_string())],
+            Parameter::NamedWithIndex { name, index } => {
+                let index = self.arithmetic(index).constant().and_then(|i| i.parse::<usize>().ok());
+                match (self.scope.variable(name), index) {
+                    (Some(Variable::Array(words)), Some(i)) => words.get(i).cloned().into_iter().collect(),
+                    (Some(Variable::Scalar(word)), Some(0)) => vec![word.clone()],
+                    _ => vec![Word::hole(name.clone())],
+                }
+            }
+            Parameter::NamedWithAllIndices { name, .. } => match self.scope.variable(name) {
+                Some(Variable::Array(words)) => words.clone(),
+                Some(Variable::Scalar(word)) => vec![word.clone()],
+                Some(Variable::Unset) => Vec::new(),
+                Some(Variable::Unknown) | None => vec![many(name)],
+            },
+        }
+    }
+
+    fn is_set(&mut self, parameter: &Parameter, test: &ParameterTestType) -> Option<bool> {
+        let found = self.lookup(parameter);
+        if found.iter().any(Word::has_hole) {
+            return None;
+        }
+        Some(match test {
+            ParameterTestType::Unset => !found.is_empty(),
+            ParameterTestType::UnsetOrNull => found.iter().any(|word| !word.is_empty()),
+        })
+    }
+
+    fn default(
+        &mut self,
+        parameter: &Parameter,
+        test: &ParameterTestType,
+        default: Option<&str>,
+        assign: bool,
+    ) -> Vec<Word> {
+        let set = self.is_set(parameter, test);
+        if set == Some(true) {
+            return self.lookup(parameter);
+        }
+        let value = default.map_or_else(Word::default, |raw| self.single(raw));
+        let value = if set == Some(false) { value } else { Word::hole(name_of(parameter)) };
+        if assign && let Parameter::Named(name) = parameter {
+            self.assign_variable(name, Variable::Scalar(value.clone()));
+        }
+        vec![value]
+    }
+
+    fn map(&mut self, parameter: &Parameter, change: impl Fn(&str) -> String) -> Vec<Word> {
+        let name = name_of(parameter);
+        self.lookup(parameter)
+            .iter()
+            .map(|word| match word.constant() {
+                Some(text) => Word::text(change(text)),
+                // Of names that match a pattern some part is left, whatever it is.
+                None if word.is_pattern() && !word.has_hole() => {
+                    let mut any = Word::default();
+                    any.push(Part::Glob('*'));
+                    any
+                }
+                None => Word::hole(name.clone()),
+            })
+            .collect()
+    }
+
+    fn remove(&mut self, parameter: &Parameter, raw: Option<&str>, cut: fn(&str, &str) -> String) -> Vec<Word> {
+        let Some(pattern) = raw.map_or_else(|| Some(String::new()), |raw| self.single_pattern(raw)) else {
+            return vec![Word::hole(name_of(parameter))];
+        };
+        self.map(parameter, |text| cut(text, &pattern))
+    }
+
+    /// A pattern as written after quotes are removed, with glob characters kept; `None` where it is not known.
+    fn single_pattern(&mut self, raw: &str) -> Option<String> {
+        self.single(raw).known()
+    }
+
+    fn replace(
+        &mut self,
+        parameter: &Parameter,
+        pattern: &str,
+        replacement: Option<&str>,
+        kind: &SubstringMatchKind,
+    ) -> Vec<Word> {
+        let pattern = self.single_pattern(pattern);
+        let replacement = replacement.map_or_else(Word::default, |raw| self.single(raw));
+        match (pattern, replacement.constant()) {
+            (Some(pattern), Some(new)) if !pattern.is_empty() => {
+                let new = new.to_owned();
+                if pattern.contains(['*', '?', '[']) {
+                    return self.map_known(parameter, |text| pattern::replace(text, &pattern, &new, kind));
+                }
+                self.map(parameter, |text| match kind {
+                    SubstringMatchKind::Anywhere => text.replace(&pattern, &new),
+                    SubstringMatchKind::FirstOccurrence => text.replacen(&pattern, &new, 1),
+                    SubstringMatchKind::Prefix => {
+                        text.strip_prefix(&pattern).map_or_else(|| text.to_owned(), |rest| format!("{new}{rest}"))
+                    }
+                    SubstringMatchKind::Suffix => {
+                        text.strip_suffix(&pattern).map_or_else(|| text.to_owned(), |head| format!("{head}{new}"))
+                    }
+                })
+            }
+            _ => vec![Word::hole(name_of(parameter))],
+        }
+    }
+
+    fn map_known(&mut self, parameter: &Parameter, change: impl Fn(&str) -> Option<String>) -> Vec<Word> {
+        self.lookup(parameter)
+            .iter()
+            .map(|word| word.constant().and_then(&change).map_or_else(|| Word::hole(name_of(parameter)), Word::text))
+            .collect()
+    }
+
+    fn substring(&mut self, parameter: &Parameter, offset: &Word, length: Option<&Word>) -> Vec<Word> {
+        let number = |word: &Word| word.constant().and_then(|n| n.parse::<i64>().ok());
+        let (offset, length) = (number(offset), length.map(number));
+        let words = self.lookup(parameter);
+        let several = matches!(
+            parameter,
+            Parameter::NamedWithAllIndices { .. }
+                | Parameter::Special(SpecialParameter::AllPositionalParameters { .. })
+        );
+        let [word] = words.as_slice() else { return if words.is_empty() { words } else { vec![many("slice")] } };
+        if several {
+            return vec![many("slice")];
+        }
+        let hole = || vec![Word::hole(name_of(parameter))];
+        let Some(start) = offset else { return hole() };
+        // The beginning of a word may be known where its end is not.
+        let known = word.constant().map_or_else(|| word.prefix(), str::to_owned);
+        let whole = word.constant().is_some();
+        let chars: Vec<char> = known.chars().collect();
+        let count = i64::try_from(chars.len()).unwrap_or(i64::MAX);
+        let start = if start < 0 && whole { count + start } else { start };
+        let end = match length {
+            Some(Some(n)) if n >= 0 => start.saturating_add(n),
+            Some(Some(n)) if whole => count + n,
+            None if whole => count,
+            Some(_) | None => return hole(),
+        };
+        if start < 0 || (end > count && !whole) {
+            return hole();
+        }
+        let (from, to) = (usize::try_from(start).unwrap_or(0), usize::try_from(end.clamp(0, count)).unwrap_or(0));
+        vec![Word::text(chars.iter().take(to).skip(from).collect::<String>())]
+    }
+
+    fn transform(&mut self, parameter: &Parameter, op: &ParameterTransformOp) -> Vec<Word> {
+        match op {
+            ParameterTransformOp::ToUpperCase => self.map(parameter, str::to_uppercase),
+            ParameterTransformOp::ToLowerCase => self.map(parameter, str::to_lowercase),
+            ParameterTransformOp::CapitalizeInitial => {
+                self.map(parameter, |text| capitalise(text, char::to_ascii_uppercase))
+            }
+            ParameterTransformOp::ExpandEscapeSequences => self.map(parameter, |text| ansi::escapes(text, false)),
+            ParameterTransformOp::PromptExpand => {
+                self.unknown(
+                    UnknownKind::Code,
+                    Effect::Execute,
+                    format!("`{parameter}` is expanded as a prompt, which runs commands"),
+                );
+                vec![Word::hole(name_of(parameter))]
+            }
+            ParameterTransformOp::Quoted
+            | ParameterTransformOp::PossiblyQuoteWithArraysExpanded { .. }
+            | ParameterTransformOp::ToAssignmentLogic
+            | ParameterTransformOp::ToAttributeFlags => vec![Word::hole(name_of(parameter))],
+        }
+    }
+
+    /// Sets a variable and says so where it decides which code runs.
+    pub(crate) fn assign_variable(&mut self, name: &str, value: Variable) {
+        let harmless = match (name, &value) {
+            // Extending the list of folders at its end shadows nothing.
+            ("PATH", Variable::Scalar(word)) => {
+                matches!(word.parts(), [Part::Text(slash), Part::Hole { name, .. }, ..] if slash == "/" && name == "PATH")
+            }
+            _ => !loads_code(name),
+        };
+        if !harmless {
+            let shown = match &value {
+                Variable::Scalar(word) => word.shown(),
+                Variable::Array(_) | Variable::Unset | Variable::Unknown => "…".to_owned(),
+            };
+            if !matches!(value, Variable::Unset) && !shown.is_empty() {
+                self.find(FindingKind::LoadsCode, format!("the variable {name}={shown} decides which code runs"));
+            }
+        }
+        self.scope.set(name, value);
+    }
+}
+
+/// Variables by which a loader, a shell, an interpreter or a program finds code to run: from the manuals of ld.so, Bash,
+/// Python, Perl, Ruby, Node, the JVM, Git, less, man and Make.
+const LOADING: &[&str] = &[
+    "PATH",
+    "BASH_ENV",
+    "ENV",
+    "PROMPT_COMMAND",
+    "SHELLOPTS",
+    "BASHOPTS",
+    "PS4",
+    "CDPATH",
+    "GLOBIGNORE",
+    "PYTHONPATH",
+    "PYTHONSTARTUP",
+    "PYTHONHOME",
+    "PYTHONINSPECT",
+    "PYTHONWARNINGS",
+    "PYTHONBREAKPOINT",
+    "PERL5LIB",
+    "PERL5OPT",
+    "PERL5DB",
+    "PERLLIB",
+    "RUBYOPT",
+    "RUBYLIB",
+    "NODE_OPTIONS",
+    "NODE_PATH",
+    "JAVA_TOOL_OPTIONS",
+    "_JAVA_OPTIONS",
+    "JDK_JAVA_OPTIONS",
+    "CLASSPATH",
+    "LUA_INIT",
+    "LUA_PATH",
+    "LUA_CPATH",
+    "PAGER",
+    "EDITOR",
+    "VISUAL",
+    "BROWSER",
+    "MANPAGER",
+    "LESSOPEN",
+    "LESSCLOSE",
+    "MAKEFLAGS",
+    "MAKEFILES",
+    "GCONV_PATH",
+    "TCLLIBPATH",
+    "RUSTC_WRAPPER",
+    "RUSTC",
+    "CARGO_HOME",
+    "RUSTFLAGS",
+    "GOFLAGS",
+    "CC",
+    "CXX",
+    "LD",
+    "KUBECONFIG",
+    "SSH_ASKPASS",
+    "SUDO_ASKPASS",
+    "SUDO_EDITOR",
+    "TERMINFO",
+    "HOSTALIASES",
+    "LOCPATH",
+    "NLSPATH",
+    "WGETRC",
+    "CURL_HOME",
+    "PIP_INDEX_URL",
+    "PIP_EXTRA_INDEX_URL",
+    "PHPRC",
+    "PHP_INI_SCAN_DIR",
+];
+
+/// Variables that switch a check off or send traffic elsewhere.
+const LOADING_PREFIXES: &[&str] = &["LD_", "DYLD_", "GIT_", "BASH_FUNC_", "NPM_CONFIG_", "npm_config_"];
+
+/// Variables of those prefixes that only shape output or name people.
+const HARMLESS: &[&str] = &[
+    "GIT_PAGER_IN_USE",
+    "GIT_AUTHOR_NAME",
+    "GIT_AUTHOR_EMAIL",
+    "GIT_AUTHOR_DATE",
+    "GIT_COMMITTER_NAME",
+    "GIT_COMMITTER_EMAIL",
+    "GIT_COMMITTER_DATE",
+    "GIT_TERMINAL_PROMPT",
+    "GIT_TRACE",
+    "GIT_OPTIONAL_LOCKS",
+    "GIT_MERGE_AUTOEDIT",
+    "GIT_CURL_VERBOSE",
+    "LD_DEBUG",
+    "GIT_DIR",
+    "GIT_WORK_TREE",
+];
+
+fn loads_code(name: &str) -> bool {
+    !HARMLESS.contains(&name) && (LOADING.contains(&name) || LOADING_PREFIXES.iter().any(|p| name.starts_with(p)))
+}
+
+/// A parameter's name, without the signs around it.
+fn name_of(parameter: &Parameter) -> String {
+    parameter.to_string().trim_matches(['$', '{', '}']).to_owned()
+}
+
+/// Whether a pattern of characters is left out, which stands for any.
+fn is_any(pattern: &Option<String>) -> bool {
+    pattern.as_deref().is_none_or(str::is_empty)
+}
+
+fn many(name: &str) -> Word {
+    let mut word = Word::default();
+    word.push(Part::Hole { name: name.to_owned(), many: true });
+    word
+}
+
+fn capitalise(text: &str, change: fn(&char) -> char) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or_else(String::new, |first| std::iter::once(change(&first)).chain(chars).collect())
+}

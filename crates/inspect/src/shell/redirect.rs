@@ -1,0 +1,272 @@
+//! Redirections, process substitution, and simple commands (Bash reference manual 3.6, 3.5.6, 3.7.1).
+
+use brush_parser::ast::{
+    Assignment, AssignmentName, AssignmentValue, CommandPrefixOrSuffixItem, IoFileRedirectKind, IoFileRedirectTarget,
+    IoRedirect, ProcessSubstitutionKind, SimpleCommand, SubshellCommand,
+};
+use countersign_plan::tool::Effect;
+
+use crate::inspection::FindingKind;
+use crate::machine::{Machine, Stream, Variable, Word};
+
+/// Where standard output goes.
+#[derive(Debug, Clone)]
+pub(crate) enum Target {
+    /// Into a file.
+    File { path: Word, append: bool },
+    /// Into another command.
+    Process(Box<SubshellCommand>),
+}
+
+/// Programs whose arguments may be assignments.
+const DECLARING: &[&str] = &["export", "declare", "local", "readonly", "typeset", "alias"];
+
+impl Machine<'_> {
+    /// Standard input and the targets of standard output after some redirections.
+    pub(crate) fn redirects<'a>(
+        &mut self,
+        list: impl Iterator<Item = &'a IoRedirect>,
+        mut stdin: Stream,
+    ) -> (Stream, Vec<Target>) {
+        let mut targets = Vec::new();
+        for redirect in list {
+            match redirect {
+                IoRedirect::HereDocument(_, document) => {
+                    let word = if document.requires_expansion {
+                        self.here_document(&document.doc.value)
+                    } else {
+                        Word::text(&document.doc.value)
+                    };
+                    let strip =
+                        |text: &str| text.lines().map(|l| l.trim_start_matches('\t')).collect::<Vec<_>>().join("\n");
+                    let text = word.constant().map(|t| if document.remove_tabs { strip(t) } else { t.to_owned() });
+                    stdin = Stream { text, ..Stream::default() };
+                }
+                IoRedirect::HereString(_, word) => {
+                    let word = self.single(&word.value);
+                    stdin = Stream { text: word.constant().map(|t| format!("{t}\n")), ..Stream::default() };
+                }
+                IoRedirect::OutputAndError(word, append) => {
+                    let path = self.single(&word.value);
+                    targets.push(Target::File { path, append: *append });
+                }
+                IoRedirect::File(fd, kind, target) => self.file(*fd, kind, target, &mut stdin, &mut targets),
+            }
+        }
+        (stdin, targets)
+    }
+
+    fn file(
+        &mut self,
+        fd: Option<i32>,
+        kind: &IoFileRedirectKind,
+        target: &IoFileRedirectTarget,
+        stdin: &mut Stream,
+        targets: &mut Vec<Target>,
+    ) {
+        let standard = matches!(fd, None | Some(0 | 1));
+        match (kind, target) {
+            (_, IoFileRedirectTarget::Fd(_)) => {}
+            (IoFileRedirectKind::Read, IoFileRedirectTarget::Filename(word)) => {
+                let path = self.single(&word.value);
+                let read = self.read_file(&path);
+                if standard {
+                    *stdin = read;
+                }
+            }
+            (IoFileRedirectKind::ReadAndWrite, IoFileRedirectTarget::Filename(word)) => {
+                let path = self.single(&word.value);
+                self.touch_path(Effect::Update, &path, false);
+                *stdin = self.read_file(&path);
+            }
+            (
+                IoFileRedirectKind::Write | IoFileRedirectKind::Clobber | IoFileRedirectKind::Append,
+                IoFileRedirectTarget::Filename(word),
+            ) => {
+                let path = self.single(&word.value);
+                let append = matches!(kind, IoFileRedirectKind::Append);
+                if standard {
+                    targets.push(Target::File { path, append });
+                } else {
+                    self.write_file(&path, Stream::unknown(), append);
+                }
+            }
+            (
+                IoFileRedirectKind::DuplicateInput | IoFileRedirectKind::DuplicateOutput,
+                IoFileRedirectTarget::Filename(word) | IoFileRedirectTarget::Duplicate(word),
+            ) => {
+                let path = self.single(&word.value);
+                let text = path.shown();
+                let is_fd = text == "-" || text.trim_end_matches('-').bytes().all(|b| b.is_ascii_digit());
+                if !is_fd {
+                    if matches!(kind, IoFileRedirectKind::DuplicateInput) {
+                        *stdin = self.read_file(&path);
+                    } else {
+                        targets.push(Target::File { path, append: false });
+                    }
+                }
+            }
+            (_, IoFileRedirectTarget::Duplicate(word)) => {
+                self.single(&word.value);
+            }
+            (_, IoFileRedirectTarget::ProcessSubstitution(ProcessSubstitutionKind::Read, subshell)) => {
+                *stdin = self.subshell(subshell, &Stream::unknown());
+            }
+            (_, IoFileRedirectTarget::ProcessSubstitution(ProcessSubstitutionKind::Write, subshell)) => {
+                targets.push(Target::Process(Box::new(subshell.clone())));
+            }
+        }
+    }
+
+    fn subshell(&mut self, subshell: &SubshellCommand, stdin: &Stream) -> Stream {
+        let before = self.scope.clone();
+        let concurrent = std::mem::replace(&mut self.concurrent, true);
+        let out = self.list(&subshell.list, stdin);
+        self.concurrent = concurrent;
+        self.scope = before;
+        out
+    }
+
+    /// Hands standard output to its targets; what is left goes on.
+    pub(crate) fn deliver(&mut self, out: Stream, targets: Vec<Target>) -> Stream {
+        if targets.is_empty() {
+            return out;
+        }
+        for target in targets {
+            match target {
+                Target::File { path, append } => self.write_file(&path, out.clone(), append),
+                Target::Process(subshell) => {
+                    self.subshell(&subshell, &out);
+                }
+            }
+        }
+        Stream::empty()
+    }
+
+    /// `<(…)` and `>(…)` as arguments: a file with what the command writes.
+    pub(crate) fn process_substitution(
+        &mut self,
+        kind: &ProcessSubstitutionKind,
+        subshell: &SubshellCommand,
+        stdin: &Stream,
+    ) -> Word {
+        let name = format!("/dev/fd/{}", 63_usize.saturating_sub(self.files.len() % 60));
+        match kind {
+            ProcessSubstitutionKind::Read => {
+                let out = self.subshell(subshell, &Stream::unknown());
+                self.files.insert(name.clone(), out);
+            }
+            ProcessSubstitutionKind::Write => {
+                self.subshell(subshell, stdin);
+            }
+        }
+        Word::text(name)
+    }
+
+    /// A simple command: assignments, words and redirections, then the program.
+    pub(crate) fn simple(&mut self, command: &SimpleCommand, stdin: Stream) -> Stream {
+        if !self.spend() {
+            return Stream::unknown();
+        }
+        let prefix = command.prefix.as_ref().map_or(&[][..], |p| p.0.as_slice());
+        let suffix = command.suffix.as_ref().map_or(&[][..], |s| s.0.as_slice());
+        let mut words = command.word_or_name.as_ref().map_or_else(Vec::new, |name| self.fields(&name.value));
+        let name = words.first().and_then(Word::constant).unwrap_or("").to_owned();
+        let declares = DECLARING.contains(&name.as_str());
+        let passing = if name == "tee" { stdin.clone() } else { stdin.clone().with_text(None) };
+        for item in suffix {
+            self.argument(item, declares, &passing, &mut words);
+        }
+        let redirects = prefix.iter().chain(suffix).filter_map(|item| match item {
+            CommandPrefixOrSuffixItem::IoRedirect(redirect) => Some(redirect),
+            CommandPrefixOrSuffixItem::Word(_)
+            | CommandPrefixOrSuffixItem::AssignmentWord(..)
+            | CommandPrefixOrSuffixItem::ProcessSubstitution(..) => None,
+        });
+        let by = name.rsplit('/').next().unwrap_or("").to_owned();
+        let before = std::mem::replace(&mut self.by, by);
+        let (stdin, targets) = self.redirects(redirects, stdin);
+        let assignments = prefix.iter().filter_map(|item| match item {
+            CommandPrefixOrSuffixItem::AssignmentWord(assignment, _) => Some(assignment),
+            CommandPrefixOrSuffixItem::Word(_)
+            | CommandPrefixOrSuffixItem::IoRedirect(_)
+            | CommandPrefixOrSuffixItem::ProcessSubstitution(..) => None,
+        });
+        if words.is_empty() {
+            let mut any = false;
+            for assignment in assignments {
+                any = true;
+                self.assign(assignment);
+            }
+            self.by = before;
+            // `$(< file)` is what the file holds.
+            let reads = prefix.iter().any(|item| {
+                matches!(item, CommandPrefixOrSuffixItem::IoRedirect(IoRedirect::File(_, IoFileRedirectKind::Read, _)))
+            });
+            let out = if reads && !any { stdin } else { Stream::empty() };
+            return self.deliver(out, targets);
+        }
+        let mut kept: Vec<(String, Option<Variable>)> = Vec::new();
+        for assignment in assignments {
+            if let AssignmentName::VariableName(name) = &assignment.name {
+                kept.push((name.clone(), self.scope.variable(name).cloned()));
+            }
+            self.assign(assignment);
+        }
+        let redirected =
+            prefix.iter().chain(suffix).any(|item| matches!(item, CommandPrefixOrSuffixItem::IoRedirect(_)));
+        self.connected_shell(&name, redirected, &targets);
+        let out = self.run(words, stdin);
+        for (name, value) in kept {
+            self.scope.put_back(&name, value);
+        }
+        let out = self.deliver(out, targets);
+        self.by = before;
+        out
+    }
+
+    /// A shell whose input or output is another machine takes its orders from there.
+    fn connected_shell(&mut self, name: &str, redirected: bool, targets: &[Target]) {
+        let to_socket = targets.iter().any(|target| match target {
+            Target::File { path, .. } => ["/dev/tcp/", "/dev/udp/"].iter().any(|start| path.shown().starts_with(start)),
+            Target::Process(_) => false,
+        });
+        if crate::program::is_shell(name) && (to_socket || (redirected && self.sockets)) {
+            self.find(FindingKind::ReverseShell, format!("`{name}` is connected to another machine"));
+        }
+    }
+
+    pub(crate) fn assign(&mut self, assignment: &Assignment) {
+        let (AssignmentName::VariableName(name) | AssignmentName::ArrayElementName(name, _)) = &assignment.name;
+        let element = matches!(assignment.name, AssignmentName::ArrayElementName(..));
+        if let AssignmentName::ArrayElementName(_, index) = &assignment.name {
+            self.arithmetic(index);
+        }
+        let value = match &assignment.value {
+            AssignmentValue::Scalar(word) => {
+                let new = self.single(&word.value);
+                if assignment.append {
+                    let mut old = self.variable_word(name).unwrap_or_default();
+                    old.append(&new);
+                    Variable::Scalar(old)
+                } else {
+                    Variable::Scalar(new)
+                }
+            }
+            AssignmentValue::Array(items) => {
+                let mut values = match self.scope.variable(name) {
+                    Some(Variable::Array(words)) if assignment.append => words.clone(),
+                    Some(_) | None => Vec::new(),
+                };
+                let mut indexed = false;
+                for (index, value) in items {
+                    indexed |= index.is_some();
+                    values.extend(self.fields(&value.value));
+                }
+                if indexed { Variable::Unknown } else { Variable::Array(values) }
+            }
+        };
+        let value = if element { Variable::Unknown } else { value };
+        self.assign_variable(name, value);
+    }
+}

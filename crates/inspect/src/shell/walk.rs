@@ -1,0 +1,379 @@
+//! The syntax tree, walked as a shell would run it: every branch, loops until nothing new is learnt, functions when called.
+
+use brush_parser::ast::{
+    AndOr, AndOrList, Command, CommandPrefixOrSuffixItem, CompoundCommand, CompoundList, ElseClause, ExtendedTestExpr,
+    ForClauseCommand, IfClauseCommand, Pipeline, Program, RedirectList, SeparatorOperator, SourceLocation as _,
+    Word as RawWord,
+};
+use countersign_plan::tool::Effect;
+
+use crate::inspection::{FindingKind, Span, UnknownKind};
+use crate::machine::{MAX_DEPTH, Machine, Stream, Variable, Word};
+
+/// The most values of a `for` loop that are followed one by one.
+const MAX_ROUNDS: usize = 64;
+
+impl Machine<'_> {
+    /// A whole program; what it writes to standard output.
+    pub(crate) fn walk(&mut self, program: &Program, stdin: &Stream) -> Stream {
+        let mut out = Stream::empty();
+        for list in &program.complete_commands {
+            out = out.then(self.list(list, stdin));
+        }
+        out
+    }
+
+    pub(crate) fn list(&mut self, list: &CompoundList, stdin: &Stream) -> Stream {
+        let mut out = Stream::empty();
+        for item in &list.0 {
+            if matches!(item.1, SeparatorOperator::Async) {
+                let before = self.scope.clone();
+                let concurrent = std::mem::replace(&mut self.concurrent, true);
+                out = out.then(self.and_or(&item.0, stdin));
+                self.concurrent = concurrent;
+                self.scope = before;
+            } else {
+                out = out.then(self.and_or(&item.0, stdin));
+            }
+        }
+        out
+    }
+
+    /// `a && b || c`: in `b` the folder and variables of `a` hold; afterwards either may.
+    fn and_or(&mut self, list: &AndOrList, stdin: &Stream) -> Stream {
+        if list.additional.is_empty() {
+            let before = self.scope.folders().map(<[String]>::to_vec).unwrap_or_default();
+            let out = self.pipeline(&list.first, stdin);
+            if !self.scope.errexit {
+                self.scope.join_folders(&before);
+            }
+            return out;
+        }
+        let before = self.scope.clone();
+        let mut out = self.pipeline(&list.first, stdin);
+        // `cd` may have failed: only `&&` and `set -e` tell.
+        let mut failed = before;
+        if !self.scope.errexit {
+            failed = self.scope.if_folder_change_failed(&failed);
+        }
+        let mut other: Option<crate::machine::Scope> = None;
+        for next in &list.additional {
+            match next {
+                AndOr::And(pipeline) => {
+                    let skipped = self.scope.clone();
+                    out = out.then(self.pipeline(pipeline, stdin));
+                    other = Some(merge(other, skipped));
+                }
+                AndOr::Or(pipeline) => {
+                    let succeeded = self.scope.clone();
+                    self.scope = failed.clone();
+                    if let Some(other) = &other {
+                        self.scope.join(other);
+                    }
+                    out = out.then(self.pipeline(pipeline, stdin));
+                    // `cd x || exit`: what follows runs only where it worked.
+                    if leaves(pipeline) {
+                        self.scope = succeeded;
+                        failed = self.scope.clone();
+                    } else {
+                        other = Some(merge(other, succeeded));
+                    }
+                }
+            }
+        }
+        if let Some(other) = other {
+            self.scope.join(&other);
+        }
+        if !self.scope.errexit {
+            self.scope.join_folders(failed.folders().unwrap_or_default());
+        }
+        out
+    }
+
+    fn pipeline(&mut self, pipeline: &Pipeline, stdin: &Stream) -> Stream {
+        let mut data = stdin.clone();
+        if let [only] = pipeline.seq.as_slice() {
+            return self.command(only, data);
+        }
+        let concurrent = std::mem::replace(&mut self.concurrent, true);
+        for command in &pipeline.seq {
+            let before = self.scope.clone();
+            data = self.command(command, data);
+            self.scope = before;
+        }
+        self.concurrent = concurrent;
+        data
+    }
+
+    fn command(&mut self, command: &Command, stdin: Stream) -> Stream {
+        if self.depth == 0 && self.calls.is_empty() {
+            self.span = command.location().map(|at| Span { start: at.start.index, end: at.end.index });
+        }
+        match command {
+            Command::Simple(simple) => self.simple(simple, stdin),
+            Command::Compound(compound, redirects) => {
+                let (stdin, target) = self.redirected(redirects.as_ref(), stdin);
+                let out = self.compound(compound, &stdin);
+                self.deliver(out, target)
+            }
+            Command::Function(function) => {
+                self.scope.define(&function.fname.value, function.body.clone());
+                Stream::empty()
+            }
+            Command::ExtendedTest(test, redirects) => {
+                let (_, target) = self.redirected(redirects.as_ref(), stdin);
+                self.test(&test.expr);
+                self.deliver(Stream::empty(), target)
+            }
+        }
+    }
+
+    fn redirected(
+        &mut self,
+        redirects: Option<&RedirectList>,
+        stdin: Stream,
+    ) -> (Stream, Vec<super::redirect::Target>) {
+        match redirects {
+            Some(list) => self.redirects(list.0.iter(), stdin),
+            None => (stdin, Vec::new()),
+        }
+    }
+
+    pub(crate) fn compound(&mut self, compound: &CompoundCommand, stdin: &Stream) -> Stream {
+        if !self.spend() {
+            return Stream::unknown();
+        }
+        match compound {
+            CompoundCommand::BraceGroup(group) => self.list(&group.list, stdin),
+            CompoundCommand::Subshell(subshell) => {
+                let before = self.scope.clone();
+                let out = self.list(&subshell.list, stdin);
+                self.scope = before;
+                out
+            }
+            CompoundCommand::IfClause(clause) => self.branches(clause, stdin),
+            CompoundCommand::WhileClause(clause) | CompoundCommand::UntilClause(clause) => {
+                self.repeat(stdin, |machine, stdin| {
+                    let out = machine.list(&clause.0, stdin);
+                    out.then(machine.list(&clause.1.list, stdin))
+                })
+            }
+            CompoundCommand::ForClause(clause) => self.for_each(clause, stdin),
+            CompoundCommand::ArithmeticForClause(clause) => {
+                for part in [&clause.initializer, &clause.condition, &clause.updater].into_iter().flatten() {
+                    self.arithmetic_statement(&part.value);
+                }
+                self.repeat(stdin, |machine, stdin| machine.list(&clause.body.list, stdin))
+            }
+            CompoundCommand::CaseClause(clause) => {
+                self.single(&clause.value.value);
+                let before = self.scope.clone();
+                let mut after = before.clone();
+                let mut out = Stream::empty();
+                for case in &clause.cases {
+                    for pattern in &case.patterns {
+                        self.single(&pattern.value);
+                    }
+                    if let Some(list) = &case.cmd {
+                        self.scope = before.clone();
+                        out = out.or(self.list(list, stdin));
+                        after.join(&self.scope);
+                    }
+                }
+                self.scope = after;
+                out
+            }
+            CompoundCommand::Arithmetic(command) => {
+                self.arithmetic_statement(&command.expr.value);
+                Stream::empty()
+            }
+            CompoundCommand::Coprocess(process) => {
+                let before = self.scope.clone();
+                let concurrent = std::mem::replace(&mut self.concurrent, true);
+                self.command(&process.body, Stream::unknown());
+                self.concurrent = concurrent;
+                self.scope = before;
+                Stream::unknown()
+            }
+        }
+    }
+
+    fn branches(&mut self, clause: &IfClauseCommand, stdin: &Stream) -> Stream {
+        let mut out = self.list(&clause.condition, stdin);
+        let before = self.scope.clone();
+        let mut written = self.list(&clause.then, stdin);
+        let mut after = std::mem::replace(&mut self.scope, before);
+        let mut complete = false;
+        for ElseClause { condition, body } in clause.elses.iter().flatten() {
+            match condition {
+                Some(condition) => out = out.then(self.list(condition, stdin)),
+                None => complete = true,
+            }
+            let before = self.scope.clone();
+            written = written.or(self.list(body, stdin));
+            after.join(&self.scope);
+            self.scope = before;
+        }
+        if complete {
+            self.scope = after;
+        } else {
+            self.scope.join(&after);
+            written = written.or(Stream::empty());
+        }
+        out.then(written)
+    }
+
+    /// A body that runs any number of times.
+    fn repeat(&mut self, stdin: &Stream, mut body: impl FnMut(&mut Self, &Stream) -> Stream) -> Stream {
+        let before = self.scope.clone();
+        let out = body(self, stdin);
+        let changed = !self.scope.same_values(&before);
+        self.scope.join(&before);
+        if changed {
+            let before = self.scope.clone();
+            body(self, stdin);
+            self.scope.join(&before);
+        }
+        out.with_text(None)
+    }
+
+    fn for_each(&mut self, clause: &ForClauseCommand, stdin: &Stream) -> Stream {
+        let values: Vec<Word> = match &clause.values {
+            Some(raw) => raw.iter().flat_map(|word| self.fields(&word.value)).collect(),
+            None if self.scope.parameters_known => self.scope.parameters.iter().skip(1).cloned().collect(),
+            None => vec![Word::hole("@")],
+        };
+        let mut out = Stream::empty();
+        if values.len() > MAX_ROUNDS {
+            let name = clause.variable_name.clone();
+            self.assign_variable(&name, Variable::Scalar(Word::hole(name.clone())));
+            return self.repeat(stdin, |machine, stdin| machine.list(&clause.body.list, stdin));
+        }
+        for value in values {
+            let several = value.is_many();
+            self.assign_variable(&clause.variable_name, Variable::Scalar(value));
+            let written = if several {
+                self.repeat(stdin, |machine, stdin| machine.list(&clause.body.list, stdin))
+            } else {
+                self.list(&clause.body.list, stdin)
+            };
+            out = out.then(written);
+        }
+        out
+    }
+
+    fn test(&mut self, expr: &ExtendedTestExpr) {
+        match expr {
+            ExtendedTestExpr::And(a, b) | ExtendedTestExpr::Or(a, b) => {
+                self.test(a);
+                self.test(b);
+            }
+            ExtendedTestExpr::Not(a) | ExtendedTestExpr::Parenthesized(a) => self.test(a),
+            ExtendedTestExpr::UnaryTest(_, word) => {
+                self.single(&word.value);
+            }
+            ExtendedTestExpr::BinaryTest(_, a, b) => {
+                self.single(&a.value);
+                self.single(&b.value);
+            }
+        }
+    }
+
+    /// An expression that may assign: what it names is not known afterwards.
+    pub(crate) fn arithmetic_statement(&mut self, expr: &str) {
+        self.arithmetic(expr);
+        if expr.contains('=') || expr.contains("++") || expr.contains("--") {
+            for name in expr.split(|c: char| !c.is_alphanumeric() && c != '_') {
+                if name.starts_with(|c: char| c.is_alphabetic() || c == '_') {
+                    self.scope.set(name, Variable::Unknown);
+                }
+            }
+        }
+    }
+
+    /// Runs a function with its arguments.
+    pub(crate) fn call(&mut self, name: &str, arguments: Vec<Word>, stdin: &Stream) -> Option<Stream> {
+        let body = self.scope.function(name)?;
+        if self.calls.iter().any(|call| call == name) {
+            if self.concurrent {
+                self.find(FindingKind::ForkBomb, format!("the function `{name}` starts itself again and again"));
+            }
+            self.unknown(UnknownKind::Code, Effect::Execute, format!("the function `{name}` calls itself"));
+            return Some(Stream::unknown());
+        }
+        if self.calls.len() >= MAX_DEPTH as usize {
+            self.out.too_much("functions call each other more deeply than is followed");
+            return Some(Stream::unknown());
+        }
+        self.calls.push(name.to_owned());
+        let parameters = std::mem::take(&mut self.scope.parameters);
+        let known = self.scope.parameters_known;
+        self.scope.parameters_known = !arguments.iter().any(Word::is_many);
+        self.scope.parameters = parameters.iter().take(1).cloned().chain(arguments).collect();
+        let (stdin, target) = self.redirected(body.1.as_ref(), stdin.clone());
+        let out = self.compound(&body.0, &stdin);
+        let out = self.deliver(out, target);
+        self.scope.parameters = parameters;
+        self.scope.parameters_known = known;
+        self.calls.pop();
+        Some(out)
+    }
+
+    /// The words of a simple command's arguments; process substitutions become files.
+    pub(crate) fn argument(
+        &mut self,
+        item: &CommandPrefixOrSuffixItem,
+        declares: bool,
+        stdin: &Stream,
+        out: &mut Vec<Word>,
+    ) {
+        match item {
+            CommandPrefixOrSuffixItem::Word(word) => self.word(word, declares, out),
+            CommandPrefixOrSuffixItem::AssignmentWord(assignment, word) => {
+                if let brush_parser::ast::AssignmentValue::Array(items) = &assignment.value {
+                    let values = items.iter().flat_map(|(_, value)| self.fields(&value.value)).collect();
+                    if let brush_parser::ast::AssignmentName::VariableName(name) = &assignment.name {
+                        self.assign_variable(name, Variable::Array(values));
+                        out.push(Word::text(name));
+                    }
+                } else {
+                    self.word(word, declares, out);
+                }
+            }
+            CommandPrefixOrSuffixItem::ProcessSubstitution(kind, subshell) => {
+                out.push(self.process_substitution(kind, subshell, stdin));
+            }
+            CommandPrefixOrSuffixItem::IoRedirect(_) => {}
+        }
+    }
+
+    fn word(&mut self, word: &RawWord, declares: bool, out: &mut Vec<Word>) {
+        if declares && word.value.contains('=') {
+            out.push(self.single(&word.value));
+        } else {
+            out.extend(self.fields(&word.value));
+        }
+    }
+}
+
+/// Whether a pipeline leaves the shell, the function or the loop.
+fn leaves(pipeline: &Pipeline) -> bool {
+    let Some(Command::Simple(simple)) = pipeline.seq.last() else {
+        if let Some(Command::Compound(CompoundCommand::BraceGroup(group), _)) = pipeline.seq.last() {
+            return group.list.0.last().is_some_and(|item| leaves(&item.0.first));
+        }
+        return false;
+    };
+    let name = simple.word_or_name.as_ref().map(|word| word.value.as_str());
+    matches!(name, Some("exit" | "return" | "break" | "continue"))
+}
+
+fn merge(other: Option<crate::machine::Scope>, scope: crate::machine::Scope) -> crate::machine::Scope {
+    match other {
+        Some(mut other) => {
+            other.join(&scope);
+            other
+        }
+        None => scope,
+    }
+}

@@ -1,0 +1,20 @@
+//! Writes the conformance vectors of this crate (`conformance/README.md`): `cargo run -p countersign-plan --example vectors`.
+//!
+//! What is expected is written down by hand beside each input; this program adds the bytes, digests and signatures, and fails
+//! where the implementation and the expectation differ. A test compares the checked-in files with what this writes.
+
+mod files;
+
+use std::path::Path;
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../conformance");
+    for (name, text) in files::all()? {
+        let path = folder.join(name);
+        if let Some(parent) = path.parent() {
+            std::fs::create_dir_all(parent)?;
+        }
+        std::fs::write(path, text)?;
+    }
+    Ok(())
+}

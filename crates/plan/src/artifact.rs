@@ -1,0 +1,213 @@
+//! The plan artifact (FORMATS §2): a draft and everything that it was judged by. Its digest covers every byte that an
+//! approver sees, `reason` too; it is immutable, and a change is a new version (INV-3).
+
+use std::collections::BTreeMap;
+
+use serde::ser::SerializeMap as _;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::access::Access;
+use crate::canonical;
+use crate::confinement::Profile;
+use crate::digest::Digest;
+use crate::document::{self, Bounds, DocumentError};
+use crate::draft::{Draft, Step};
+use crate::id::{CaseId, Principal, StepId, ToolName};
+use crate::resolve::Inputs;
+use crate::time::Timestamp;
+use crate::verdict::Mode;
+
+/// The name of this format.
+pub const SCHEMA: &str = "countersign.artifact/v1";
+
+/// A plan as it is shown, signed and run.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Plan {
+    /// `countersign.artifact/v1`.
+    pub schema: String,
+    /// The case.
+    pub case: CaseId,
+    /// From 1; a revision is the next version.
+    pub version: u32,
+    /// The digest of the version before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<Digest>,
+    /// For whom the case was opened.
+    pub principal: Principal,
+    /// Who proposed.
+    pub agent: Principal,
+    /// Who acts.
+    pub mode: Mode,
+    /// Digest of the draft.
+    pub draft_digest: Digest,
+    /// The draft as it was submitted.
+    pub draft: Value,
+    /// Given by the user with the goal.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub inputs: Inputs,
+    /// The folder that relative paths start from.
+    pub cwd: String,
+    /// What each step may touch, in the order of execution.
+    pub steps: Vec<StepGrant>,
+    /// The definitions that the tools had.
+    pub tools: BTreeMap<ToolName, Digest>,
+    /// The policy that judged.
+    pub policy_digest: Digest,
+    /// The deployment that judged.
+    pub deployment_digest: Digest,
+    /// The label proof, where one was made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label_proof: Option<Digest>,
+    /// Not to be run before.
+    pub not_before: Timestamp,
+    /// Makes two equal plans two.
+    pub nonce: String,
+}
+
+/// What one step may touch.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StepGrant {
+    /// The step.
+    pub id: StepId,
+    /// Effects on resources, resolved once.
+    pub accesses: Vec<Access>,
+    /// The sandbox that it runs in.
+    pub profile: Profile,
+    /// Whether nothing takes it back.
+    pub irreversible: bool,
+    /// Tool, arguments and target: what an approval of this action means in another version.
+    pub action_digest: Digest,
+}
+
+/// Why bytes are no plan.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PlanError {
+    /// Malformed.
+    #[error(transparent)]
+    Document(#[from] DocumentError),
+    /// The digest of the draft is not the one that the plan names.
+    #[error("the draft is not the one that the plan names")]
+    Draft,
+    /// Grants and steps do not go together.
+    #[error("the plan grants for other steps than its draft has")]
+    Steps,
+}
+
+impl Plan {
+    /// The canonical bytes: what is shown, hashed, stored and run.
+    ///
+    /// # Errors
+    /// Never for a plan that was built from a draft; kept so that nothing is signed by accident.
+    pub fn to_bytes(&self) -> Result<Vec<u8>, serde_json::Error> {
+        // The draft is most of a plan: it is written where it lies, not copied into a value with the rest.
+        let rest = serde_json::to_value(Rest(self))?;
+        let rest = rest.as_object().into_iter().flatten().map(|(name, value)| (name.as_str(), value));
+        Ok(canonical::object(rest.chain([("draft", &self.draft)])))
+    }
+
+    /// Reads the bytes of a plan, with its draft.
+    ///
+    /// # Errors
+    /// Malformed, or its parts contradict each other.
+    pub fn read(bytes: &[u8]) -> Result<(Self, Draft), PlanError> {
+        let bounds = Bounds { bytes: 4 << 20, depth: Bounds::PLAN.depth + 4, values: Bounds::PLAN.values * 2 };
+        let mut document = document::from_json(bytes, bounds)?;
+        // The draft, most of a plan, is read once, not copied into the plan and from there into itself. Where it is missing, so it stays.
+        let source = document.get_mut("draft").map(Value::take);
+        let mut plan: Self = document::typed_ref(&document)?;
+        if plan.schema != SCHEMA {
+            return Err(DocumentError::at("/schema", format!("this reader knows `{SCHEMA}`")).into());
+        }
+        let draft = Draft::from_value(source.unwrap_or_default()).map_err(|e| e.below("/draft"))?;
+        plan.draft.clone_from(draft.source());
+        if draft.digest() != plan.draft_digest {
+            return Err(PlanError::Draft);
+        }
+        if !plan.steps.iter().map(|grant| &grant.id).eq(draft.steps().iter().map(|step| &step.id)) {
+            return Err(PlanError::Steps);
+        }
+        Ok((plan, draft))
+    }
+
+    /// What the step of this id may touch.
+    #[must_use]
+    pub fn grant(&self, id: &StepId) -> Option<&StepGrant> {
+        self.steps.iter().find(|grant| grant.id == *id)
+    }
+}
+
+/// A plan without its draft.
+struct Rest<'a>(&'a Plan);
+
+impl Serialize for Rest<'_> {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        // By name, so that a field that is added to a plan and forgotten here does not compile.
+        let Plan {
+            schema,
+            case,
+            version,
+            parent,
+            principal,
+            agent,
+            mode,
+            draft_digest,
+            draft: _,
+            inputs,
+            cwd,
+            steps,
+            tools,
+            policy_digest,
+            deployment_digest,
+            label_proof,
+            not_before,
+            nonce,
+        } = self.0;
+        let mut out = serializer.serialize_map(None)?;
+        out.serialize_entry("schema", schema)?;
+        out.serialize_entry("case", case)?;
+        out.serialize_entry("version", version)?;
+        if let Some(parent) = parent {
+            out.serialize_entry("parent", parent)?;
+        }
+        out.serialize_entry("principal", principal)?;
+        out.serialize_entry("agent", agent)?;
+        out.serialize_entry("mode", mode)?;
+        out.serialize_entry("draft_digest", draft_digest)?;
+        if !inputs.is_empty() {
+            out.serialize_entry("inputs", inputs)?;
+        }
+        out.serialize_entry("cwd", cwd)?;
+        out.serialize_entry("steps", steps)?;
+        out.serialize_entry("tools", tools)?;
+        out.serialize_entry("policy_digest", policy_digest)?;
+        out.serialize_entry("deployment_digest", deployment_digest)?;
+        if let Some(proof) = label_proof {
+            out.serialize_entry("label_proof", proof)?;
+        }
+        out.serialize_entry("not_before", not_before)?;
+        out.serialize_entry("nonce", nonce)?;
+        out.end()
+    }
+}
+
+/// The digest of what an action means: tool, definition, arguments as written and constraints, not the planner's words
+/// (`lesson_24`).
+#[must_use]
+pub fn action_digest(step: &Step, tool: Digest, source: &Value) -> Digest {
+    let args = source.get("args").cloned().unwrap_or_else(|| json!({}));
+    canonical::digest(&json!({
+        "action": step.action,
+        "tool": tool,
+        "args": args,
+        "irreversible": step.irreversible,
+        "rollback": source.get("rollback"),
+        "expect": source.get("expect"),
+        "change_request": step.change_request,
+    }))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,79 @@
+//! The bytes of a plan, against the general way to canonical bytes; and what is no plan.
+
+use super::*;
+
+fn plan(change: impl FnOnce(&mut Plan)) -> Plan {
+    let source = json!({
+        "schema": crate::draft::SCHEMA, "goal": "g",
+        "steps": [{"id": "a", "action": "read_file", "args": {"path": "x", "z": [1.5, null, true], "\u{10000}": "\u{e000}"}}],
+    });
+    let draft = Draft::from_value(source.clone()).unwrap();
+    let grant = StepGrant {
+        id: "a".parse().unwrap(),
+        accesses: Vec::new(),
+        profile: Profile::None,
+        irreversible: false,
+        action_digest: Digest::of(b"action"),
+    };
+    let mut plan = Plan {
+        schema: SCHEMA.to_owned(),
+        case: "c-1".parse().unwrap(),
+        version: 1,
+        parent: None,
+        principal: "user:r".parse().unwrap(),
+        agent: "agent:a".parse().unwrap(),
+        mode: Mode::Managed,
+        draft_digest: draft.digest(),
+        draft: source,
+        inputs: BTreeMap::new(),
+        cwd: "/w".to_owned(),
+        steps: vec![grant],
+        tools: [("read_file".parse().unwrap(), Digest::of(b"tool"))].into(),
+        policy_digest: Digest::of(b"policy"),
+        deployment_digest: Digest::of(b"deployment"),
+        label_proof: None,
+        not_before: Timestamp::from_millis(0),
+        nonce: "0".repeat(32),
+    };
+    change(&mut plan);
+    plan
+}
+
+#[test]
+fn the_bytes_are_the_canonical_form_of_the_whole_plan() {
+    let full = plan(|plan| {
+        plan.parent = Some(Digest::of(b"parent"));
+        plan.label_proof = Some(Digest::of(b"proof"));
+        plan.inputs = serde_json::from_value(json!({"who": "me"})).unwrap();
+    });
+    for plan in [plan(|_| {}), full] {
+        let bytes = plan.to_bytes().unwrap();
+        assert_eq!(bytes, canonical::of(&plan).unwrap());
+        let (again, draft) = Plan::read(&bytes).unwrap();
+        assert_eq!(again.to_bytes().unwrap(), bytes);
+        assert_eq!((draft.source(), &again.draft), (&plan.draft, &plan.draft));
+    }
+}
+
+#[test]
+fn a_plan_without_its_draft_or_with_another_one_is_none() {
+    let whole: Value = serde_json::from_slice(&plan(|_| {}).to_bytes().unwrap()).unwrap();
+    let read = |change: &dyn Fn(&mut Value)| {
+        let mut value = whole.clone();
+        change(&mut value);
+        Plan::read(&canonical::to_vec(&value)).map(drop)
+    };
+    assert_eq!(read(&|_| {}), Ok(()));
+    let refused = |change: &dyn Fn(&mut Value)| match read(change) {
+        Err(PlanError::Document(error)) => error.to_string(),
+        other => panic!("{other:?}"),
+    };
+    let missing = refused(&|value| drop(value.as_object_mut().unwrap().remove("draft")));
+    assert!(missing.contains("missing field `draft`"), "{missing}");
+    let null = refused(&|value| value["draft"] = Value::Null);
+    assert!(null.contains("/draft"), "{null}");
+    let wrong = refused(&|value| value["draft"]["goal"] = json!(1));
+    assert!(wrong.contains("/draft/goal"), "{wrong}");
+    assert_eq!(read(&|value| value["draft"]["goal"] = json!("h")), Err(PlanError::Draft));
+    assert_eq!(read(&|value| value["steps"][0]["id"] = json!("b")), Err(PlanError::Steps));
+}

@@ -1,0 +1,122 @@
+//! SHA-256 digests as a type, so that a hash is never confused with other bytes or with text.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+/// What the text form starts with.
+const PREFIX: &str = "sha256:";
+
+/// A SHA-256 digest (32 bytes, FIPS 180-4). Text form: `sha256:` and 64 lower-case hex digits.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Digest([u8; 32]);
+
+/// The text is not `sha256:` followed by 64 lower-case hex digits.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("a digest is `sha256:` followed by 64 lower-case hex digits")]
+pub struct DigestError;
+
+impl Digest {
+    /// The digest of `bytes`.
+    #[must_use]
+    pub fn of(bytes: &[u8]) -> Self {
+        Self(Sha256::digest(bytes).into())
+    }
+
+    /// The digest of the concatenation of `parts`, without copying them together.
+    #[must_use]
+    pub fn of_parts(parts: &[&[u8]]) -> Self {
+        let mut hasher = Sha256::new();
+        for part in parts {
+            hasher.update(part);
+        }
+        Self(hasher.finalize().into())
+    }
+
+    /// A digest that was computed elsewhere.
+    #[must_use]
+    pub const fn from_bytes(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
+    /// The 32 bytes.
+    #[must_use]
+    pub const fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+
+    /// The 64 hex digits without the algorithm's name, as in-toto subjects want them.
+    #[must_use]
+    pub fn hex(&self) -> String {
+        let mut text = self.text();
+        text.drain(..PREFIX.len());
+        text
+    }
+
+    /// The text form. Digests are most of what is written besides the author's own words, so this does not go through a formatter.
+    fn text(&self) -> String {
+        let mut bytes = [0; PREFIX.len() + 64];
+        let (prefix, digits) = bytes.split_at_mut(PREFIX.len());
+        prefix.copy_from_slice(PREFIX.as_bytes());
+        // The room is exactly twice the digest.
+        let _ = hex::encode_to_slice(self.0, digits);
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+
+    /// The first twelve hex digits: enough for a person to compare, never for a program.
+    #[must_use]
+    pub fn short(&self) -> String {
+        self.hex().chars().take(12).collect()
+    }
+}
+
+impl fmt::Display for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text())
+    }
+}
+
+impl fmt::Debug for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Digest({self})")
+    }
+}
+
+impl FromStr for Digest {
+    type Err = DigestError;
+
+    fn from_str(text: &str) -> Result<Self, DigestError> {
+        let digits = text.strip_prefix(PREFIX).ok_or(DigestError)?;
+        if digits.bytes().any(|b| b.is_ascii_uppercase()) {
+            return Err(DigestError);
+        }
+        let mut bytes = [0; 32];
+        hex::decode_to_slice(digits, &mut bytes).map_err(|_| DigestError)?;
+        Ok(Self(bytes))
+    }
+}
+
+impl Serialize for Digest {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.text())
+    }
+}
+
+impl<'de> Deserialize<'de> for Digest {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = <std::borrow::Cow<'de, str>>::deserialize(deserializer)?;
+        text.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+impl schemars::JsonSchema for Digest {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Digest".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({"type": "string", "pattern": "^sha256:[0-9a-f]{64}$"})
+    }
+}

@@ -1,0 +1,92 @@
+//! How long deciding takes: one action against 1,000 rules, with and without a condition, and a plan of 50 steps from its bytes.
+//!
+//! `cargo bench -p countersign-policy --bench decide`; with its baseline in the same run:
+//! `cargo bench -p countersign-policy --features baseline --bench against_cedar`.
+
+#![expect(clippy::expect_used, reason = "a bench that meets the unexpected ends")]
+
+mod rules;
+
+use std::hint::black_box;
+
+use countersign_plan::draft::Draft;
+use countersign_plan::resolve::Inputs;
+use countersign_plan::tool::Manifest;
+use countersign_plan::verdict::{Decision, Mode};
+use countersign_policy::changes::Changes;
+use countersign_policy::deployment::{Deployment, Own};
+use countersign_policy::facts::AsWritten;
+use countersign_policy::policy::{Policy, PolicyDocument};
+use countersign_policy::review::{Request, review};
+use criterion::{Criterion, criterion_group, criterion_main};
+use rules::{Shape, Subject};
+use serde_json::json;
+
+fn actions(c: &mut Criterion) {
+    for (name, shape) in [("1000 rules", Shape::Paths), ("1000 rules, one condition", Shape::OneCondition)] {
+        let policy = rules::policy(shape);
+        let hit = Subject::new("write_file", "/srv/project-500/secret/key");
+        let miss = Subject::new("write_file", "/srv/project-500/src/main.rs");
+        assert!(hit.is_denied(&policy) && !miss.is_denied(&policy));
+        c.bench_function(&format!("decide/{name}/denied"), |b| b.iter(|| hit.is_denied(black_box(&policy))));
+        c.bench_function(&format!("decide/{name}/allowed"), |b| b.iter(|| miss.is_denied(black_box(&policy))));
+    }
+}
+
+fn plans(c: &mut Criterion) {
+    let manifest = Manifest::builtin().expect("the built-in manifest");
+    let deployment =
+        Deployment::default_for("/srv/project-500", "/home/user", &Own::default()).expect("the default deployment");
+    let policy = Policy::compile(&PolicyDocument::empty(), deployment.place()).expect("the empty policy");
+    let rules = rules::policy(Shape::Paths);
+    let bytes = fifty_steps();
+    let inputs = Inputs::new();
+    let requester = "user:dana".parse().expect("a principal");
+    let changes = Changes::default();
+    let judge = |policy: &Policy| {
+        let draft = Draft::read(black_box(&bytes)).expect("a plan");
+        let request = Request {
+            draft: &draft,
+            manifest: &manifest,
+            deployment: &deployment,
+            policy,
+            changes: &changes,
+            facts: &AsWritten,
+            inputs: &inputs,
+            requester: &requester,
+            mode: Mode::Managed,
+            pinned_goal: Some(draft.goal()),
+            now: countersign_plan::time::Timestamp::from_millis(1_780_000_000_000),
+        };
+        review(&request).decision
+    };
+    assert_eq!(judge(&policy), Decision::Allow);
+    c.bench_function("plan/50 steps/parse", |b| b.iter(|| Draft::read(black_box(&bytes)).expect("a plan")));
+    c.bench_function("plan/50 steps/parse and review, no rules", |b| b.iter(|| judge(&policy)));
+    c.bench_function("plan/50 steps/parse and review, 1000 rules", |b| b.iter(|| judge(&rules)));
+}
+
+/// Reads, edits, searches and git, with data flow between them.
+fn fifty_steps() -> Vec<u8> {
+    let steps: Vec<_> = (0..50)
+        .map(|i| {
+            let id = format!("s{i}");
+            match i % 5 {
+                0 => json!({"id": id, "action": "read_file", "args": {"path": format!("src/module_{i}.rs")}, "reason": "Look at it"}),
+                1 => json!({"id": id, "action": "search_files", "args": {"pattern": "fn main", "path": "src"}}),
+                2 => json!({"id": id, "action": "write_file",
+                    "args": {"path": format!("src/out_{i}.rs"), "content": {"$from": format!("s{}", i - 2), "at": "/content"}},
+                    "expect": [{"file": format!("src/out_{i}.rs"), "exists": true}]}),
+                3 => json!({"id": id, "action": "git", "args": {"repo": ".", "args": ["add", "-A"]}, "needs": [format!("s{}", i - 1)]}),
+                _ => json!({"id": id, "action": "append_file",
+                    "args": {"path": "NOTES.md", "content": "A line about what was done, as long as such lines are.\n"}}),
+            }
+        })
+        .collect();
+    let plan = json!({"schema": "countersign.plan/v1", "goal": "Refactor the modules and note what changed", "steps": steps,
+        "privileges": {"read": ["/srv/project-500/**"], "write": ["/srv/project-500/**"]}, "expires_in": "15m"});
+    serde_json::to_vec(&plan).expect("a plan")
+}
+
+criterion_group!(benches, actions, plans);
+criterion_main!(benches);

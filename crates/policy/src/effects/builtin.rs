@@ -1,0 +1,234 @@
+//! The built-in tools, each read exactly (FORMATS §3).
+
+use countersign_plan::confinement::Profile;
+use countersign_plan::pointer::Pointer;
+use countersign_plan::text;
+use countersign_plan::tool::{Definition, Effect, TargetKind};
+use countersign_plan::value::Expr;
+use countersign_plan::verdict::{Code, Decision};
+
+use super::arguments::{Arg, literal_prefix};
+use super::{Beyond, By, Deriving, Execution, sql};
+use crate::facts::PathKind;
+use crate::hosts::Endpoint;
+
+/// What an HTTP method does (RFC 9110 section 9.2).
+pub(super) const METHODS: &[(&str, &[Effect])] = &[
+    ("GET", &[Effect::Read]),
+    ("HEAD", &[Effect::Read]),
+    ("OPTIONS", &[Effect::Read]),
+    ("POST", &[Effect::Send]),
+    ("PUT", &[Effect::Send]),
+    ("PATCH", &[Effect::Send]),
+    ("DELETE", &[Effect::Send, Effect::Delete]),
+];
+
+/// Headers that only the client sets (RFC 9112 sections 3.2, 6 and 9.6).
+const OWN_HEADERS: [&str; 8] =
+    ["host", "connection", "content-length", "transfer-encoding", "te", "trailer", "upgrade", "keep-alive"];
+
+impl Deriving<'_> {
+    pub(super) fn builtin(&mut self, name: &str, tool: &Definition) {
+        self.out.profile = Some(Profile::None);
+        match name {
+            "read_file" | "list_directory" | "search_files" => {
+                let recursive = name != "read_file";
+                self.file(tool, Effect::Read, "path", recursive, By::Tool);
+            }
+            "write_file" | "append_file" => self.file(tool, Effect::Update, "path", false, By::Tool),
+            "create_directory" => self.file(tool, Effect::Create, "path", false, By::Tool),
+            "delete_file" => self.file(tool, Effect::Delete, "path", false, By::Tool),
+            "delete_directory" => self.file(tool, Effect::Delete, "path", true, By::Tool),
+            "copy_file" => {
+                let recursive = self.may_be_directory("source");
+                self.file(tool, Effect::Read, "source", recursive, By::Tool);
+                self.file(tool, Effect::Update, "destination", recursive, By::Tool);
+            }
+            "move_file" => {
+                let recursive = self.may_be_directory("source");
+                self.file(tool, Effect::Delete, "source", recursive, By::Move);
+                self.file(tool, Effect::Update, "destination", recursive, By::Tool);
+            }
+            "send_email" => {
+                self.target(tool, Effect::Send);
+                self.attachments();
+            }
+            "http_request" => self.http(tool),
+            "database_query" => self.database(tool),
+            "git" => self.git(tool),
+            "run_program" => self.run_program(),
+            "execute_command" => self.execute_command(),
+            // Memory, messages, and built-in tools that a later version adds: as declared.
+            _ => self.declared(tool),
+        }
+        // The declared effect is the least, whatever the arguments say.
+        if !self.out.touches.iter().any(|touch| touch.effect >= tool.effect) && self.out.findings.is_empty() {
+            self.target(tool, tool.effect);
+        }
+    }
+
+    fn file(&mut self, tool: &Definition, effect: Effect, arg: &str, recursive: bool, by: By) {
+        let kind = if recursive && tool.target.kind == TargetKind::Directory {
+            TargetKind::Directory
+        } else if tool.target.kind == TargetKind::Directory {
+            tool.target.kind
+        } else {
+            TargetKind::File
+        };
+        match self.named(arg) {
+            Arg::Text(text) => self.path(effect, kind, &text, recursive, by),
+            Arg::Open => self.open(effect, kind, Pointer::from_segments(vec![arg.to_owned()])),
+            Arg::Absent | Arg::Other | Arg::List(_) => {
+                self.found(Code::ToolArguments, Decision::Block, format!("/{arg} names no path"));
+            }
+        }
+    }
+
+    /// Whether the path is a folder, or may be one because this machine does not know it and its name has no suffix.
+    fn may_be_directory(&self, arg: &str) -> bool {
+        let named = self.named(arg);
+        let Some(path) = named.text().and_then(|t| self.place().normalise(t).ok()) else { return false };
+        match self.scene.facts.resolve(&path).kind {
+            PathKind::Directory => true,
+            PathKind::Unknown => {
+                !path.rsplit('/').next().is_some_and(|name| name.trim_start_matches('.').contains('.'))
+            }
+            PathKind::Missing | PathKind::File | PathKind::Special | PathKind::Unreadable => false,
+        }
+    }
+
+    fn attachments(&mut self) {
+        for (i, arg) in self.named("attachments").each().into_iter().enumerate() {
+            let at = Pointer::from_segments(vec!["attachments".to_owned(), i.to_string()]);
+            match arg {
+                Arg::Text(text) => self.path(Effect::Read, TargetKind::File, &text, false, By::Tool),
+                Arg::Open => self.open(Effect::Read, TargetKind::File, at),
+                Arg::Absent => {}
+                Arg::Other | Arg::List(_) => {
+                    self.found(Code::ToolArguments, Decision::Block, format!("{at} names no file"));
+                }
+            }
+        }
+    }
+
+    fn http(&mut self, tool: &Definition) {
+        let method = self.named("method");
+        let effects = method.text().and_then(|m| METHODS.iter().find(|(name, _)| *name == m)).map(|(_, e)| *e);
+        let Some(effects) = effects else {
+            self.found(Code::ToolReference, Decision::Block, "/method is one of the listed words, never a reference");
+            return;
+        };
+        if !effects.contains(&Effect::Read) {
+            self.out.beyond_manifest = Some(Beyond::Remote);
+        }
+        self.headers();
+        let url = self.args.at(&Pointer::from_segments(vec!["url".to_owned()]));
+        let prefix = url.as_ref().and_then(literal_prefix).filter(|prefix| {
+            // The host is settled once the authority has ended.
+            prefix.split_once("://").is_some_and(|(_, rest)| rest.contains(['/', '?', '#']))
+        });
+        for effect in effects {
+            match &prefix {
+                Some(prefix) => self.endpoint(*effect, TargetKind::Url, prefix, Endpoint::of_url(prefix)),
+                None => self.target(tool, *effect),
+            }
+        }
+    }
+
+    /// Headers that say where a request goes or how long it is are the client's own; a line break begins another header.
+    fn headers(&mut self) {
+        let Some(Expr::Object(headers)) = self.args.at(&Pointer::from_segments(vec!["headers".to_owned()])) else {
+            return;
+        };
+        for (name, value) in headers {
+            let lower = name.to_ascii_lowercase();
+            if name.is_empty() || !name.bytes().all(|b| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b)) {
+                let message = format!("`{name}` is no name of a header");
+                self.found(Code::HostInvalid, Decision::Block, message);
+            } else if OWN_HEADERS.contains(&lower.as_str()) || lower.starts_with("proxy-") {
+                let message =
+                    format!("the header `{name}` is the client's own: it decides where a request goes or ends");
+                self.found(Code::HostInvalid, Decision::Block, message);
+            }
+            if let Some(serde_json::Value::String(text)) = value.literal()
+                && text.contains(|c: char| c.is_control() && c != '\t')
+            {
+                let message = format!("the header `{name}` holds a control character");
+                self.found(Code::PlanHiddenText, Decision::Block, message);
+            }
+        }
+    }
+
+    fn database(&mut self, tool: &Definition) {
+        let Arg::Text(database) = self.named("database") else {
+            self.found(Code::ToolReference, Decision::Block, "/database is a literal, never a reference");
+            return;
+        };
+        let statement = match self.named("sql") {
+            Arg::Text(sql) => {
+                if let Err(hidden) = text::check_visible(&sql) {
+                    self.found(
+                        Code::PlanHiddenText,
+                        Decision::Block,
+                        format!("the statement hides something: {hidden}"),
+                    );
+                }
+                sql::classify(&sql)
+            }
+            // A reference is inserted as one parameter: what stands around it is read.
+            _ => self
+                .args
+                .at(&Pointer::from_segments(vec!["sql".to_owned()]))
+                .and_then(|expr| sql::around_references(&expr))
+                .map_or_else(sql::Statement::unknown, |text| sql::classify(&text)),
+        };
+        if let Some(what) = statement.forbidden {
+            let message = format!("{what} leaves the database or loads code into it");
+            self.found(Code::ResourceCatastrophic, Decision::Block, message);
+        }
+        if statement.destroys_all {
+            let message = format!("the whole of database {database} would be destroyed");
+            self.found(Code::ResourceCatastrophic, Decision::Block, message);
+        }
+        if statement.unknown {
+            let message = "the statement begins with no word that this version reads";
+            self.found(Code::ExecuteUnanalysed, Decision::RequireApproval, message);
+        }
+        let path = self.place().normalise(&database).ok();
+        let is_file = database.contains('/')
+            || [".db", ".sqlite", ".sqlite3"].iter().any(|suffix| database.ends_with(suffix))
+            || path.is_some_and(|p| self.scene.facts.resolve(&p).kind == PathKind::File);
+        for effect in &statement.effects {
+            self.resource(*effect, tool.target.kind, &database, false);
+            if is_file {
+                self.path(*effect, TargetKind::File, &database, false, By::Tool);
+            }
+        }
+        if statement.effects.iter().any(|e| !e.is_harmless()) {
+            self.out.beyond_manifest = Some(if is_file { Beyond::Snapshot } else { Beyond::Nothing });
+        }
+    }
+
+    fn execute_command(&mut self) {
+        self.out.profile = Some(Profile::Toolchain);
+        self.out.execution = Execution::Unanalysed;
+        match self.named("command") {
+            Arg::Text(command) => {
+                if let Err(hidden) = text::check_visible(&command) {
+                    self.found(Code::PlanHiddenText, Decision::Block, format!("the command hides something: {hidden}"));
+                }
+            }
+            Arg::Open => {
+                let message = "a reference stands inside a command; it is inserted as one quoted word";
+                self.found(Code::ToolReference, Decision::RequireApproval, message);
+            }
+            Arg::Absent | Arg::Other | Arg::List(_) => {
+                self.found(Code::ToolArguments, Decision::Block, "/command is no text");
+            }
+        }
+        let shell = self.scene.facts.program("sh").unwrap_or_else(|| "/bin/sh".to_owned());
+        self.other(Effect::Execute, TargetKind::Process, &shell);
+        self.out.programs.push(shell);
+        self.surroundings();
+    }
+}

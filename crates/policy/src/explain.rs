@@ -1,0 +1,48 @@
+//! How a plan is decided and why, step by step: for people who write policies.
+
+use countersign_plan::id::StepId;
+use serde::{Deserialize, Serialize};
+
+use crate::policy::Rule;
+use crate::review::{self, Request, Review};
+
+/// A review with the rules that took part in it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Explanation {
+    /// The review.
+    pub review: Review,
+    /// Step by step.
+    pub steps: Vec<StepRules>,
+}
+
+/// The rules that matched a step, also those that did not decide.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StepRules {
+    /// The step.
+    pub id: StepId,
+    /// Rules that deny it.
+    pub deny: Vec<String>,
+    /// Rules that ask for a further tier.
+    pub verify: Vec<String>,
+    /// The rule that allows it.
+    pub allow: Option<String>,
+    /// What would ask by default; a rule to allow may have taken its place.
+    pub defaults: Vec<String>,
+}
+
+/// Reviews a plan and says which rules matched.
+#[must_use]
+pub fn explain(request: &Request<'_>) -> Explanation {
+    let steps = review::matches(request, &|id, matches, defaults| StepRules {
+        id: id.clone(),
+        deny: names(matches.deny.iter().chain(&matches.deny_open).copied()),
+        verify: names(matches.verify.iter().copied()),
+        allow: matches.allow.map(|rule| rule.name().to_owned()),
+        defaults,
+    });
+    Explanation { review: review::review(request), steps }
+}
+
+fn names<'r>(rules: impl Iterator<Item = &'r Rule>) -> Vec<String> {
+    rules.map(|rule| rule.name().to_owned()).collect()
+}

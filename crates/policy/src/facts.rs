@@ -1,0 +1,142 @@
+//! What the machine says, as values: the only way in which the world outside reaches a decision.
+//!
+//! The gate answers from the file system and its counters, an evaluation suite with [`AsWritten`], a test with [`Known`].
+
+use std::collections::BTreeMap;
+
+use countersign_plan::access::FileIdentity;
+
+/// What a path names on this machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum PathKind {
+    /// Nothing is known: the path is judged as written.
+    #[default]
+    Unknown,
+    /// Nothing is there.
+    Missing,
+    /// A regular file.
+    File,
+    /// A directory.
+    Directory,
+    /// A socket, a pipe or a device.
+    Special,
+    /// The path cannot be examined (permission, a link loop): what it touches cannot be known.
+    Unreadable,
+}
+
+/// What is known about a path after following every link that exists; a missing last part keeps its name below its resolved
+/// parent.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct PathFact {
+    /// The path after every symbolic link, where that differs from the path as written.
+    pub resolved: Option<String>,
+    /// The file that is there, if one is.
+    pub identity: Option<FileIdentity>,
+    /// What it is.
+    pub kind: PathKind,
+}
+
+/// How far a listing went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Extent {
+    /// Everything below the directory was looked at.
+    Whole,
+    /// A bound was reached or a folder could not be read: more may be there.
+    Cut,
+    /// This machine is not the one the plan is about: patterns are compared as written.
+    AsWritten,
+}
+
+/// Paths below a directory that somebody asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Below {
+    /// Absolute paths, links not followed.
+    pub hits: Vec<String>,
+    /// How far the listing went.
+    pub extent: Extent,
+}
+
+/// The machine as decisions see it. Answers must not change within one review.
+pub trait Facts {
+    /// What the absolute, lexically normalised `path` names.
+    fn resolve(&self, path: &str) -> PathFact;
+
+    /// The paths below the directory `dir` that `wanted` picks, at most `limit` of them.
+    fn below(&self, dir: &str, wanted: &dyn Fn(&str) -> bool, limit: usize) -> Below;
+
+    /// Actions that this principal proposed in the last minute.
+    fn recent_actions(&self) -> u32;
+
+    /// Whether the state of these paths, and of all that lies below them, can be kept in one snapshot: small enough, and files,
+    /// folders and links only. A machine that is not asked about sizes says yes.
+    fn fit_snapshot(&self, paths: &[&str]) -> bool {
+        let _ = paths;
+        true
+    }
+
+    /// The absolute path of a program, looked up by name in the fixed path; links followed.
+    fn program(&self, name: &str) -> Option<String>;
+}
+
+/// No machine: every path is judged as written, no program is known. For suites and documents of another machine.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct AsWritten;
+
+impl Facts for AsWritten {
+    fn resolve(&self, _path: &str) -> PathFact {
+        PathFact::default()
+    }
+
+    fn below(&self, _dir: &str, _wanted: &dyn Fn(&str) -> bool, _limit: usize) -> Below {
+        Below { hits: Vec::new(), extent: Extent::AsWritten }
+    }
+
+    fn recent_actions(&self) -> u32 {
+        0
+    }
+
+    fn program(&self, _name: &str) -> Option<String> {
+        None
+    }
+}
+
+/// A machine made of a few entries: for tests of this crate and of those above it.
+#[derive(Debug, Clone, Default)]
+pub struct Known {
+    /// What paths name; any other path is missing.
+    pub paths: BTreeMap<String, PathFact>,
+    /// Programs by name.
+    pub programs: BTreeMap<String, String>,
+    /// Actions in the last minute.
+    pub recent: u32,
+    /// How far listings go.
+    pub cut: bool,
+    /// Paths that are too large for a snapshot.
+    pub large: Vec<String>,
+}
+
+impl Facts for Known {
+    fn resolve(&self, path: &str) -> PathFact {
+        self.paths.get(path).cloned().unwrap_or(PathFact { kind: PathKind::Missing, ..PathFact::default() })
+    }
+
+    fn below(&self, dir: &str, wanted: &dyn Fn(&str) -> bool, limit: usize) -> Below {
+        let prefix = if dir == "/" { "/".to_owned() } else { format!("{dir}/") };
+        let all = self.paths.keys().filter(|path| path.starts_with(&prefix) && wanted(path));
+        let hits: Vec<String> = all.take(limit).cloned().collect();
+        let extent = if self.cut || hits.len() == limit { Extent::Cut } else { Extent::Whole };
+        Below { hits, extent }
+    }
+
+    fn recent_actions(&self) -> u32 {
+        self.recent
+    }
+
+    fn fit_snapshot(&self, paths: &[&str]) -> bool {
+        !paths.iter().any(|path| self.large.iter().any(|large| large == path))
+    }
+
+    fn program(&self, name: &str) -> Option<String> {
+        self.programs.get(name).cloned()
+    }
+}

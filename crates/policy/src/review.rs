@@ -1,0 +1,239 @@
+//! The review of a plan at tier 0: structure, policy, defaults, limits and risk to one decision with reasons.
+//!
+//! Each step is first prepared (tool, arguments, what it touches), then judged with the whole plan in view. The reasons of all
+//! steps are put together and the strictest decides. An allow rule replaces the default of an effect and nothing else: what is
+//! irreversible, restricted, protected, paid or administered still asks.
+
+mod below;
+mod bounds;
+mod defaults;
+mod flow;
+mod goal;
+mod judge;
+mod plan;
+mod prepare;
+mod resources;
+mod risk;
+mod scope;
+mod structure;
+mod totals;
+
+use countersign_plan::access::Access;
+use countersign_plan::confinement::Profile;
+use countersign_plan::draft::Draft;
+use countersign_plan::egress::Egress;
+use countersign_plan::id::{Principal, Reference, StepId};
+use countersign_plan::resolve::Inputs;
+use countersign_plan::time::Timestamp;
+use countersign_plan::tool::Manifest;
+use countersign_plan::verdict::{Code, Decision, Mode, Quorum, Reason, Risk};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::changes::Changes;
+use crate::deployment::Deployment;
+use crate::facts::Facts;
+use crate::policy::{Matches, Policy};
+use judge::View;
+use prepare::Prepared;
+
+/// Everything that a review looks at.
+#[derive(Clone, Copy)]
+pub struct Request<'a> {
+    /// The plan.
+    pub draft: &'a Draft,
+    /// The tools that exist for the case.
+    pub manifest: &'a Manifest,
+    /// Where it runs.
+    pub deployment: &'a Deployment,
+    /// What is denied, verified, allowed.
+    pub policy: &'a Policy,
+    /// Leave to change what is protected.
+    pub changes: &'a Changes,
+    /// What the machine says.
+    pub facts: &'a dyn Facts,
+    /// What the user gave with the goal.
+    pub inputs: &'a Inputs,
+    /// The principal for whom the case was opened.
+    pub requester: &'a Principal,
+    /// Who acts.
+    pub mode: Mode,
+    /// The goal that the case was opened with; `None` where nobody gave one (a single intent), and then no goal asks for
+    /// anything.
+    pub pinned_goal: Option<&'a str>,
+    /// Gate time.
+    pub now: Timestamp,
+}
+
+impl std::fmt::Debug for Request<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Request").field("draft", &self.draft.digest()).field("now", &self.now).finish_non_exhaustive()
+    }
+}
+
+/// What a review found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Review {
+    /// The strictest of all reasons; `allow` where there is none.
+    pub decision: Decision,
+    /// Why; the strictest first, then in the order of the steps.
+    pub reasons: Vec<Reason>,
+    /// The approvals that are needed, all of them; empty unless people decide.
+    pub quorums: Vec<Quorum>,
+    /// How risky.
+    pub risk: Risk,
+    /// The highest tier that took part or is asked for.
+    pub tier: u8,
+    /// The rule that decided, where one did.
+    pub rule: Option<String>,
+    /// Step by step, in the order of execution.
+    pub steps: Vec<StepReview>,
+}
+
+/// What a review found about one step.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StepReview {
+    /// The step.
+    pub id: StepId,
+    /// The strictest of this step's own reasons.
+    pub decision: Decision,
+    /// What it touches, resolved once. An empty resource name is one that no reference has filled yet.
+    pub accesses: Vec<Access>,
+    /// Whether nothing takes it back.
+    pub irreversible: bool,
+    /// What takes it back.
+    pub reversible_by: ReversibleBy,
+    /// The sandbox that it needs.
+    pub profile: Profile,
+    /// What it may touch at most: privileges ∩ deployment ∩ (declared ∪ derived effects).
+    pub grants: Grants,
+    /// Below what it may see: covered in its view, left out of what a reading tool returns. Absolute.
+    pub masked: Vec<String>,
+    /// Below what it may change: read-only in its view. Absolute.
+    pub read_only: Vec<String>,
+    /// What the broker may do for it; whole only where its arguments are concrete.
+    #[serde(default, skip_serializing_if = "Egress::is_empty")]
+    pub egress: Egress,
+}
+
+/// What takes a step back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ReversibleBy {
+    /// There is nothing to take back.
+    Nothing,
+    /// The state before is kept and put back.
+    Snapshot,
+    /// The action that the draft names.
+    Action,
+    /// Nothing does.
+    None,
+}
+
+/// Upper bounds of what a step may touch. Paths are absolute; a directory covers what is below it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Grants {
+    /// Paths that may be read.
+    pub read: Vec<String>,
+    /// Paths that may be written, created or removed.
+    pub write: Vec<String>,
+    /// Entry programs by absolute path.
+    pub run: Vec<String>,
+    /// `host:port` that may be reached.
+    pub connect: Vec<String>,
+    /// Secrets by name.
+    pub secrets: Vec<Reference>,
+}
+
+/// Reviews a plan. Never fails: what cannot be judged is a block.
+#[must_use]
+pub fn review(request: &Request<'_>) -> Review {
+    let prepared = Prepared::all(request);
+    let view = View::new(request, &prepared);
+    let mut reasons = plan::check(request, &prepared);
+    let mut steps = Vec::with_capacity(prepared.len());
+    let mut quorums = Vec::new();
+    for (i, step) in prepared.iter().enumerate() {
+        let judged = judge::step(&view, i);
+        quorums.extend(judged.quorums);
+        reasons.extend(judged.reasons.iter().cloned());
+        steps.push(step.review(request, &judged.reasons, judged.masked, judged.read_only));
+    }
+    let risk = risk::score(request, &prepared, &reasons);
+    reasons.extend(risk::reason(risk, request.policy.limits().risk));
+    finish(reasons, quorums, risk, steps)
+}
+
+/// Judges one step again with concrete arguments, at the permit: the same checks, every hole filled. The caller compares the
+/// result with what was approved; a decision stricter than the plan's, or an access that was not in the plan's review, is drift.
+#[must_use]
+pub fn recheck(request: &Request<'_>, step: &StepId, args: &Value) -> (StepReview, Vec<Reason>) {
+    let mut prepared = Prepared::all(request);
+    let Some(i) = prepared.iter().position(|p| p.step.id == *step) else {
+        let reason = Reason::new(Code::PlanInvalid, Decision::Block, "the plan has no such step").at(step);
+        return (StepReview::blocked(step.clone()), vec![reason]);
+    };
+    if let Some(slot) = prepared.get_mut(i) {
+        *slot = Prepared::concrete(request, slot.step, args);
+    }
+    let judged = judge::step(&View::new(request, &prepared), i);
+    let mut reasons = judged.reasons;
+    reasons.sort_by_key(|reason| std::cmp::Reverse(reason.decision));
+    let review = prepared.get(i).map_or_else(
+        || StepReview::blocked(step.clone()),
+        |p| p.review(request, &reasons, judged.masked, judged.read_only),
+    );
+    (review, reasons)
+}
+
+/// For each step of known tools: the rules that match it, and what asks by default.
+pub(crate) fn matches<T>(request: &Request<'_>, each: &dyn Fn(&StepId, &Matches<'_>, Vec<String>) -> T) -> Vec<T> {
+    let prepared = Prepared::all(request);
+    let totals = totals::per_payee(&prepared);
+    let known = prepared.iter().enumerate().filter(|(_, step)| step.tool.is_some());
+    known
+        .map(|(i, step)| {
+            let asks = defaults::asks(request, step).into_iter().map(|ask| ask.message).collect();
+            each(&step.step.id, &judge::matches(request, step, totals.of(i)), asks)
+        })
+        .collect()
+}
+
+fn finish(mut reasons: Vec<Reason>, mut quorums: Vec<Quorum>, risk: Risk, steps: Vec<StepReview>) -> Review {
+    // Stable: the strictest first, and among equals the order of the plan.
+    reasons.sort_by_key(|reason| std::cmp::Reverse(reason.decision));
+    let decision = reasons.first().map_or(Decision::Allow, |reason| reason.decision);
+    let rule = reasons.iter().find(|r| r.decision == decision && r.rule.is_some()).and_then(|r| r.rule.clone());
+    quorums.sort_unstable();
+    quorums.dedup();
+    let tier = match decision {
+        Decision::Allow | Decision::Block => 0,
+        Decision::RequireApproval => 3,
+    };
+    match decision {
+        Decision::RequireApproval if quorums.is_empty() => quorums.push(Quorum { group: None, quorum: 1 }),
+        Decision::RequireApproval => {}
+        Decision::Allow | Decision::Block => quorums.clear(),
+    }
+    Review { decision, reasons, quorums, risk, tier, rule, steps }
+}
+
+impl StepReview {
+    /// The review of a step about which nothing is known.
+    fn blocked(id: StepId) -> Self {
+        Self {
+            id,
+            decision: Decision::Block,
+            accesses: Vec::new(),
+            irreversible: true,
+            reversible_by: ReversibleBy::None,
+            profile: Profile::None,
+            grants: Grants::default(),
+            masked: Vec::new(),
+            read_only: Vec::new(),
+            egress: Egress::default(),
+        }
+    }
+}

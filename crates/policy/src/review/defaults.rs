@@ -1,0 +1,172 @@
+//! The default of each effect, where no rule matched and nothing was found (the table of FORMATS §5).
+
+use countersign_plan::tool::{Effect, TargetKind};
+use countersign_plan::verdict::Code;
+
+use super::prepare::Prepared;
+use super::{Request, ReversibleBy, goal};
+use crate::deployment::Standing;
+use crate::effects::{By, Execution, Touch};
+
+/// Ports through which a whole machine or cluster is commanded: not part of "internal hosts: any method".
+const CONTROL_PLANE: [(u16, &str); 17] = [
+    (22, "SSH"),
+    (23, "telnet"),
+    (135, "Windows RPC"),
+    (445, "SMB"),
+    (2375, "Docker"),
+    (2376, "Docker"),
+    (2377, "Docker Swarm"),
+    (2379, "etcd"),
+    (2380, "etcd"),
+    (3389, "RDP"),
+    (4646, "Nomad"),
+    (5985, "WinRM"),
+    (5986, "WinRM"),
+    (6443, "Kubernetes"),
+    (8500, "Consul"),
+    (10250, "kubelet"),
+    (10255, "kubelet"),
+];
+
+/// Why an effect asks by default.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Ask {
+    pub(super) code: Code,
+    pub(super) message: String,
+    /// Whether a rule to allow may take the place of this default.
+    pub(super) waivable: Waivable,
+}
+
+/// What may take the place of a default.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Waivable {
+    /// Any rule to allow.
+    ByRule,
+    /// Only a rule with a condition: programs are never allowed by name alone (`lesson_07`).
+    ByCondition,
+    /// No rule.
+    Never,
+}
+
+/// The first thing about the step that asks by default for each touch; nothing where all is allowed.
+pub(super) fn asks(request: &Request<'_>, prepared: &Prepared<'_>) -> Vec<Ask> {
+    let mut asks: Vec<Ask> = Vec::new();
+    for touch in &prepared.derived.touches {
+        if let Some(ask) = ask(request, prepared, touch)
+            && !asks.contains(&ask)
+        {
+            asks.push(ask);
+        }
+    }
+    asks
+}
+
+fn ask(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> Option<Ask> {
+    let by_rule = |code, message: String| Some(Ask { code, message, waivable: Waivable::ByRule });
+    let never = |code, message: String| Some(Ask { code, message, waivable: Waivable::Never });
+    let on_network = matches!(touch.kind, TargetKind::Host | TargetKind::Url);
+    if touch.is_open() {
+        // What no reference has filled yet is judged by name at the permit; whether to ask before is said with the references.
+        return match touch.effect {
+            Effect::Pay | Effect::Admin => never(Code::DefaultAsk, format!("{} asks", touch.effect)),
+            Effect::None
+            | Effect::Read
+            | Effect::Create
+            | Effect::Update
+            | Effect::Delete
+            | Effect::Execute
+            | Effect::Send => None,
+        };
+    }
+    match touch.effect {
+        Effect::None => None,
+        Effect::Read if on_network => network(touch, true),
+        Effect::Read => None,
+        Effect::Create | Effect::Update if on_network => network(touch, false),
+        Effect::Create | Effect::Update => change(request, prepared, touch),
+        Effect::Delete if on_network => network(touch, false),
+        Effect::Delete if touch.by == By::Move => change(request, prepared, touch),
+        Effect::Delete => removal(request, prepared, touch),
+        Effect::Execute => match prepared.derived.execution {
+            Execution::Analysed => None,
+            Execution::Uncatalogued => Some(Ask {
+                code: Code::ExecuteUnanalysed,
+                message: format!("no catalogue says what {} does with these arguments", touch.name),
+                waivable: Waivable::ByCondition,
+            }),
+            Execution::Unanalysed => {
+                never(Code::ExecuteUnanalysed, "the command line was not analysed in full".to_owned())
+            }
+        },
+        Effect::Send if on_network => network(touch, false),
+        Effect::Send => {
+            let listed = touch.standing.is_some_and(|standing| standing <= Standing::Known);
+            if listed || (touch.standing.is_some() && goal::names(request.pinned_goal, &touch.name)) {
+                None
+            } else {
+                by_rule(Code::HostUnknown, format!("{} is neither listed nor named by the goal", touch.name))
+            }
+        }
+        Effect::Pay | Effect::Admin => never(Code::DefaultAsk, format!("{} asks, whatever rules allow", touch.effect)),
+    }
+}
+
+fn network(touch: &Touch, reads: bool) -> Option<Ask> {
+    let standing = touch.standing.unwrap_or(Standing::Other);
+    let port = touch.endpoint.as_ref().and_then(|endpoint| endpoint.port);
+    let by_rule = |code, message: String| Some(Ask { code, message, waivable: Waivable::ByRule });
+    if let Some((port, what)) = CONTROL_PLANE.iter().find(|(known, _)| Some(*known) == port) {
+        return by_rule(Code::DefaultAsk, format!("port {port} is a control plane ({what})"));
+    }
+    match standing {
+        Standing::User | Standing::Internal => None,
+        Standing::Known if reads => None,
+        Standing::Known => by_rule(Code::DefaultAsk, format!("{} is known for reading, not for sending", touch.name)),
+        Standing::Other => by_rule(Code::HostUnknown, format!("{} is neither internal nor known", touch.name)),
+    }
+}
+
+fn change(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> Option<Ask> {
+    let by_rule = |code, message: String| Some(Ask { code, message, waivable: Waivable::ByRule });
+    let Some(seen) = touch.seen() else {
+        // A database that is a file is judged as the file.
+        let is_file = prepared.derived.touches.iter().any(|t| t.effect == touch.effect && t.seen().is_some());
+        if touch.kind == TargetKind::Database && is_file {
+            return None;
+        }
+        return by_rule(Code::DefaultAsk, format!("{} of the {} {} asks", touch.effect, touch.kind, touch.name));
+    };
+    let deployment = request.deployment;
+    if !deployment.in_workspace(&seen) && !deployment.in_temporary(&seen) {
+        return by_rule(Code::ResourceOutside, format!("{} is outside of the workspace", touch.name));
+    }
+    if touch.by != By::View && prepared.reversible_by == ReversibleBy::None {
+        return by_rule(Code::DefaultAsk, format!("nothing takes the {} of {} back", touch.effect, touch.name));
+    }
+    None
+}
+
+fn removal(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> Option<Ask> {
+    let by_rule = |code, message: String| Some(Ask { code, message, waivable: Waivable::ByRule });
+    let Some(seen) = touch.seen() else {
+        let is_file = prepared.derived.touches.iter().any(|t| t.effect == touch.effect && t.seen().is_some());
+        if touch.kind == TargetKind::Database && is_file {
+            return None;
+        }
+        return by_rule(Code::DefaultAsk, format!("{} of the {} {} asks", touch.effect, touch.kind, touch.name));
+    };
+    if !request.deployment.in_workspace(&seen) {
+        return by_rule(Code::ResourceOutside, format!("{} is outside of the workspace", touch.name));
+    }
+    if request.deployment.workspace().contains(&touch.name) && touch.by != By::Git {
+        return by_rule(Code::DefaultAsk, format!("{} is the whole workspace", touch.name));
+    }
+    if !matches!(prepared.reversible_by, ReversibleBy::Snapshot | ReversibleBy::Action) {
+        return by_rule(Code::DefaultAsk, format!("nothing brings {} back", touch.name));
+    }
+    if !goal::asks_for_removal(request.pinned_goal) {
+        return by_rule(Code::DefaultAsk, format!("the goal does not ask for the removal of {}", touch.name));
+    }
+    None
+}

@@ -1,0 +1,286 @@
+//! One step judged: everything that is found about it, then the rules, then the defaults where no rule takes their place.
+
+use countersign_plan::draft::Rollback;
+use countersign_plan::expect::Expect;
+use countersign_plan::tool::{Effect, TargetKind};
+use countersign_plan::verdict::{Code, Decision, Quorum, Reason};
+
+use super::bounds::{Bounds, Patterns};
+use super::defaults::{self, Waivable};
+use super::flow::{self, Flow};
+use super::prepare::Prepared;
+use super::scope::StepScope;
+use super::totals::{self, Total, Totals};
+use super::{Request, below, goal, resources, structure};
+use crate::condition::Scope;
+use crate::effects::{self, Scene};
+use crate::paths::{self, Seen};
+use crate::policy::{Action, Rule, Use};
+
+/// A plan with everything that is worked out once for all of its steps.
+#[derive(Debug)]
+pub(super) struct View<'v, 'a> {
+    request: &'v Request<'a>,
+    steps: &'v [Prepared<'a>],
+    totals: Totals,
+    patterns: Patterns,
+    flow: Flow<'v, 'a>,
+}
+
+impl<'v, 'a> View<'v, 'a> {
+    pub(super) fn new(request: &'v Request<'a>, steps: &'v [Prepared<'a>]) -> Self {
+        Self {
+            request,
+            steps,
+            totals: totals::per_payee(steps),
+            patterns: Bounds::of(request.draft.privileges()).patterns(request),
+            flow: Flow::new(request, steps),
+        }
+    }
+}
+
+/// What judging a step gives.
+#[derive(Debug, Default)]
+pub(super) struct Judged {
+    pub(super) reasons: Vec<Reason>,
+    pub(super) quorums: Vec<Quorum>,
+    pub(super) masked: Vec<String>,
+    pub(super) read_only: Vec<String>,
+}
+
+pub(super) fn step(view: &View<'_, '_>, i: usize) -> Judged {
+    let View { request, steps, patterns, .. } = view;
+    let total = view.totals.of(i);
+    let mut judged = Judged::default();
+    let Some(prepared) = steps.get(i) else { return judged };
+    judged.reasons.extend(structure::check(request, prepared));
+    judged.reasons.extend(prepared.derived.findings.iter().cloned());
+    if prepared.tool.is_some() {
+        judged.reasons.extend(resources::check(request, prepared));
+        let found = below::check(request, prepared);
+        judged.reasons.extend(found.reasons);
+        (judged.masked, judged.read_only) = (found.masked, found.read_only);
+        let ruled = rules(request, prepared, total, &mut judged);
+        // Nobody's goal asks for taking back, so that rollbacks are not compared with it.
+        judged.reasons.extend(goal::unasked(request, prepared, ruled));
+        if prepared.irreversible && (prepared.has_effect() || prepared.step.irreversible) {
+            let message = format!("nothing takes `{}` back", prepared.step.action);
+            judged.reasons.push(Reason::new(Code::PlanIrreversible, Decision::RequireApproval, message));
+        }
+        judged.reasons.extend(flow::check(request, &view.flow, prepared));
+        judged.reasons.extend(Bounds::of(request.draft.privileges()).exceeded(patterns, prepared, request));
+        judged.reasons.extend(expectations(request, prepared));
+        judged.reasons.extend(rollback(request, patterns, prepared));
+    }
+    let id = &prepared.step.id;
+    for reason in &mut judged.reasons {
+        reason.step.get_or_insert_with(|| id.clone());
+    }
+    let mut seen: Vec<Reason> = Vec::with_capacity(judged.reasons.len());
+    judged.reasons.retain(|reason| {
+        let new = !seen.contains(reason);
+        if new {
+            seen.push(reason.clone());
+        }
+        new
+    });
+    judged
+}
+
+/// The rules that match a step.
+pub(super) fn matches<'p>(
+    request: &'p Request<'_>,
+    prepared: &Prepared<'_>,
+    total: Total,
+) -> crate::policy::Matches<'p> {
+    let touches = prepared.derived.touches.iter().filter(|touch| !touch.is_open());
+    let mut uses: Vec<Use<'_>> = touches.map(effects::Touch::as_use).collect();
+    for open in &prepared.derived.open {
+        uses.push(Use { effect: open.effect, kind: open.kind, path: None, endpoint: None });
+    }
+    if uses.is_empty() {
+        let (effect, kind) = prepared.tool.map_or((Effect::Admin, TargetKind::Other), |tool| {
+            (tool.definition().effect, tool.definition().target.kind)
+        });
+        uses.push(Use { effect, kind, path: None, endpoint: None });
+    }
+    let action = Action { tool: prepared.step.action.as_str(), group: prepared.group(), uses: &uses };
+    let own = StepScope::new(request, prepared, Total::Alone);
+    let summed = (total != Total::Alone).then(|| StepScope::new(request, prepared, total));
+    let scopes: Vec<&dyn Scope> =
+        std::iter::once(&own as &dyn Scope).chain(summed.as_ref().map(|s| s as &dyn Scope)).collect();
+    request.policy.decide(&action, &scopes)
+}
+
+/// What the rules say, then the defaults where no rule takes their place. Returns whether a rule allows the step.
+fn rules(request: &Request<'_>, prepared: &Prepared<'_>, total: Total, judged: &mut Judged) -> bool {
+    let matches = matches(request, prepared, total);
+    let reasons = &mut judged.reasons;
+    for (rule, why) in &matches.diagnostics {
+        let message = format!("the rule `{rule}` could not be evaluated: {why}");
+        reasons.push(Reason::new(Code::PolicyDiagnostic, Decision::Block, message).by(rule));
+    }
+    for rule in &matches.deny {
+        let message = format!("the rule `{}` denies {}", rule.name(), prepared.step.action);
+        reasons.push(Reason::new(Code::PolicyDeny, Decision::Block, message).by(rule.name()));
+    }
+    for rule in &matches.deny_open {
+        let message =
+            format!("the rule `{}` may deny {} once its arguments are known", rule.name(), prepared.step.action);
+        reasons.push(Reason::new(Code::PolicyDeny, Decision::RequireApproval, message).by(rule.name()));
+    }
+    for rule in &matches.verify {
+        verify(rule, prepared, judged);
+    }
+    let conditional = matches.allow.is_some_and(Rule::is_conditional);
+    let asks = defaults::asks(request, prepared).into_iter().filter(|ask| match ask.waivable {
+        Waivable::ByRule => matches.allow.is_none(),
+        Waivable::ByCondition => !conditional,
+        Waivable::Never => true,
+    });
+    judged.reasons.extend(asks.map(|ask| Reason::new(ask.code, Decision::RequireApproval, ask.message)));
+    if judged.reasons.iter().all(|reason| reason.decision == Decision::Allow) {
+        judged.reasons.push(match matches.allow {
+            Some(rule) => {
+                let message = format!("the rule `{}` allows {}", rule.name(), prepared.step.action);
+                Reason::new(Code::PolicyAllow, Decision::Allow, message).by(rule.name())
+            }
+            None => {
+                let message = format!("{} is allowed by default", prepared.step.action);
+                Reason::new(Code::DefaultAllow, Decision::Allow, message)
+            }
+        });
+    }
+    matches.allow.is_some()
+}
+
+/// A further tier that is asked for. Tiers 1 and 2 have nobody to ask yet, so they mean people.
+fn verify(rule: &Rule, prepared: &Prepared<'_>, judged: &mut Judged) {
+    let message = format!("the rule `{}` asks for tier {} for {}", rule.name(), rule.tier(), prepared.step.action);
+    let mut reason = Reason::new(Code::PolicyVerify, Decision::RequireApproval, message).by(rule.name());
+    reason.tier = rule.tier();
+    judged.reasons.push(reason);
+    judged.quorums.push(match rule.approvers() {
+        Some(approvers) => Quorum { group: approvers.group.clone(), quorum: approvers.quorum },
+        None => Quorum { group: None, quorum: 1 },
+    });
+}
+
+/// Files that expectations look at are read like any other.
+fn expectations(request: &Request<'_>, prepared: &Prepared<'_>) -> Vec<Reason> {
+    let mut reasons = Vec::new();
+    for path in prepared.step.expect.iter().filter_map(Expect::file) {
+        let name = match request.deployment.place().normalise(path) {
+            Ok(name) => name,
+            Err(e) => {
+                reasons.push(Reason::new(Code::PlanHiddenText, Decision::Block, format!("an expected path: {e}")));
+                continue;
+            }
+        };
+        let fact = request.facts.resolve(&name);
+        let seen = Seen::new(&name, fact.resolved.as_deref());
+        if request.deployment.is_own_folder(&seen) {
+            let message = format!("an expectation looks at {name}, which belongs to Countersign");
+            reasons.push(Reason::new(Code::ResourceOwn, Decision::Block, message));
+        }
+        if seen.either(paths::is_kernel) {
+            let message = format!("an expectation looks at {name}, which is no file");
+            reasons.push(Reason::new(Code::ResourceKernel, Decision::RequireApproval, message));
+        }
+        if request.deployment.is_restricted(&seen) {
+            let message = format!("an expectation looks at {name}, which is restricted");
+            reasons.push(Reason::new(Code::ResourceRestricted, Decision::RequireApproval, message));
+        }
+        let read = Use { effect: Effect::Read, kind: TargetKind::File, path: Some(seen), endpoint: None };
+        let action = Action { tool: "read_file", group: Some("files"), uses: &[read] };
+        let scope = StepScope::new(request, prepared, Total::Alone);
+        // The paths of rules are what counts here: a condition over other arguments cannot be asked.
+        for rule in request.policy.decide(&action, &[&scope]).deny {
+            let message = format!("an expectation looks at {name}, which the rule `{}` denies", rule.name());
+            reasons.push(Reason::new(Code::PolicyDeny, Decision::Block, message).by(rule.name()));
+        }
+    }
+    reasons
+}
+
+/// What a rollback would do is judged like a step: what blocks a step blocks it, what asks for a step asks for it. Values that
+/// only the step itself can give are judged when it is taken back.
+fn rollback(request: &Request<'_>, patterns: &Patterns, prepared: &Prepared<'_>) -> Vec<Reason> {
+    let Some(Rollback::Action { action, args }) = &prepared.step.rollback else { return Vec::new() };
+    let Some(tool) = request.manifest.get(action) else { return Vec::new() };
+    let Ok(args) = effects::substitute(args, request.inputs) else { return Vec::new() };
+    let scene = Scene { deployment: request.deployment, facts: request.facts };
+    let step = countersign_plan::draft::Step {
+        action: action.clone(),
+        args: args.clone(),
+        reason: None,
+        expect: Vec::new(),
+        rollback: None,
+        irreversible: false,
+        ..prepared.step.clone()
+    };
+    let as_step = Prepared {
+        step: &step,
+        tool: Some(tool),
+        derived: effects::derive(tool.definition(), &args, scene),
+        args,
+        // Taking back is itself the way back.
+        reversible_by: super::ReversibleBy::Action,
+        irreversible: false,
+        concrete: false,
+        faults: Vec::new(),
+    };
+    let mut judged = Judged { reasons: as_step.derived.findings.clone(), ..Judged::default() };
+    judged.reasons.extend(structure::secrets(request, &as_step.step.args, &as_step.derived, tool.definition()));
+    judged.reasons.extend(resources::check(request, &as_step));
+    if takes_back_own_work(request, prepared, &as_step) {
+        leave_to_take_back(&mut judged.reasons);
+    }
+    judged.reasons.extend(below::check(request, &as_step).reasons);
+    rules(request, &as_step, Total::Alone, &mut judged);
+    judged.reasons.extend(Bounds::of(request.draft.privileges()).exceeded(patterns, &as_step, request));
+    let mut reasons = judged.reasons;
+    // Removing what the step itself made is what a rollback is for.
+    reasons.retain(|r| r.decision != Decision::Allow && !is_own_undoing(r, prepared, &as_step));
+    for reason in &mut reasons {
+        reason.message = format!("rollback: {}", reason.message);
+    }
+    reasons
+}
+
+/// Whether everything that the rollback touches has its name from the step's own arguments, is not what the step is aimed at,
+/// and the step itself has leave: a snapshot that the step makes under a change request may be removed again.
+fn takes_back_own_work(request: &Request<'_>, prepared: &Prepared<'_>, rollback: &Prepared<'_>) -> bool {
+    let Some(id) = &prepared.step.change_request else { return false };
+    let Some(serde_json::Value::Object(given)) = prepared.args.literal() else { return false };
+    let touches = &prepared.derived.touches;
+    let uses: Vec<_> = touches.iter().map(|touch| (touch.as_use(), touch.name.as_str())).collect();
+    prepared.group().is_some()
+        && prepared.group() == rollback.group()
+        && touches.iter().any(|touch| touch.effect == Effect::Create)
+        && resources::covered(request, prepared, id, &uses).is_ok()
+        && rollback.derived.touches.iter().all(|touch| {
+            let named = given.values().any(|value| value.as_str() == Some(touch.name.as_str()));
+            named && !touches.iter().any(|own| own.name == touch.name)
+        })
+}
+
+/// Leave to do includes leave to take back: people are asked about it and nothing more.
+fn leave_to_take_back(reasons: &mut Vec<Reason>) {
+    reasons.retain(|reason| reason.code != Code::ChangeRequestInvalid);
+    for reason in reasons.iter_mut().filter(|reason| reason.code == Code::ResourceProtected) {
+        reason.code = Code::ResourceProtectedCovered;
+        reason.decision = Decision::RequireApproval;
+        reason.fix = None;
+    }
+}
+
+/// Whether the default that asks is about something that the step itself touches.
+fn is_own_undoing(reason: &Reason, prepared: &Prepared<'_>, rollback: &Prepared<'_>) -> bool {
+    let touched = |touch: &effects::Touch| {
+        touch.is_open() || prepared.derived.touches.iter().any(|own| own.kind == touch.kind && own.name == touch.name)
+    };
+    let by_default = matches!(reason.code, Code::DefaultAsk | Code::ResourceOutside);
+    let pays = rollback.derived.touches.iter().any(|t| matches!(t.effect, Effect::Pay | Effect::Admin));
+    by_default && !pays && rollback.derived.touches.iter().all(touched)
+}

@@ -1,0 +1,162 @@
+//! What stands whatever rules say: Countersign's own, the kernel's interfaces, protected and restricted resources, metadata
+//! addresses, destruction of what everything else stands on.
+
+use countersign_plan::tool::{Effect, TargetKind};
+use countersign_plan::verdict::{Code, Decision, Reason};
+
+use super::Request;
+use super::prepare::Prepared;
+use crate::changes::Wanted;
+use crate::deployment::{Deployment, SecrecyLevel};
+use crate::effects::{By, Touch};
+use crate::facts::PathKind;
+use crate::hosts::Reach;
+use crate::paths::{self, Seen};
+use crate::policy::Use;
+
+/// Folders without which nothing runs; folders directly below `/` and home folders are meant as well.
+const SYSTEM: [&str; 12] = [
+    "/usr/bin",
+    "/usr/sbin",
+    "/usr/lib",
+    "/usr/lib64",
+    "/usr/libexec",
+    "/usr/local",
+    "/usr/share",
+    "/var/lib",
+    "/var/log",
+    "/etc/ssl",
+    "/etc/pam.d",
+    "/etc/systemd",
+];
+
+pub(super) fn check(request: &Request<'_>, prepared: &Prepared<'_>) -> Vec<Reason> {
+    let mut reasons = Vec::new();
+    let mut protected = Vec::new();
+    let touches = &prepared.derived.touches;
+    for touch in touches.iter().filter(|touch| touch.by != By::View && touch.effect != Effect::None) {
+        if let Some(seen) = touch.seen().filter(|_| !touch.is_open()) {
+            path(request, touch, &seen, &mut reasons);
+        }
+        if touch.endpoint.as_ref().is_some_and(|endpoint| endpoint.host.reach() == Reach::Metadata) {
+            let message = format!("{} hands out the credentials of this machine", touch.name);
+            reasons.push(Reason::new(Code::HostMetadata, Decision::Block, message));
+        }
+        if touch.kind == TargetKind::Process && is_own_process(&touch.name) {
+            let message = format!("{} is one of Countersign's own processes", touch.name);
+            reasons.push(Reason::new(Code::ResourceOwn, Decision::Block, message));
+        }
+        if !touch.effect.is_harmless()
+            && let Some(pattern) = protection(request.deployment, touch)
+        {
+            protected.push((touch, pattern.to_owned()));
+        }
+    }
+    reasons.extend(judge_protected(request, prepared, &protected));
+    reasons
+}
+
+fn path(request: &Request<'_>, touch: &Touch, seen: &Seen<'_>, reasons: &mut Vec<Reason>) {
+    let deployment = request.deployment;
+    let mut found = |code, decision, message: String| reasons.push(Reason::new(code, decision, message));
+    let changes = !touch.effect.is_harmless();
+    if deployment.is_own_folder(seen) || (changes && deployment.is_own_file(seen)) {
+        let message = format!("{} belongs to Countersign and is no target", touch.name);
+        found(Code::ResourceOwn, Decision::Block, message);
+    }
+    if changes && deployment.is_trusted(seen) {
+        let message = format!("{} is run or believed by something that asks nobody", touch.name);
+        found(Code::ResourceTrusted, Decision::RequireApproval, message);
+    }
+    if seen.either(paths::is_kernel) {
+        let decision = if changes { Decision::Block } else { Decision::RequireApproval };
+        let message = format!("{} is an interface of the kernel and no file", touch.name);
+        found(Code::ResourceKernel, decision, message);
+    } else if touch.path_kind == PathKind::Special {
+        let message = format!("{} is a socket, a pipe or a device", touch.name);
+        found(Code::ResourceUnresolved, Decision::RequireApproval, message);
+    }
+    let removes = touch.effect == Effect::Delete || (touch.recursive && changes);
+    if removes && touch.by != By::Git && seen.either(|p| is_foundation(p, deployment)) {
+        let message = format!("{} {} destroys what everything else stands on", touch.effect, touch.name);
+        found(Code::ResourceCatastrophic, Decision::Block, message);
+    }
+    // What is moved or copied is read as well.
+    let reads = touch.effect == Effect::Read || touch.by == By::Move;
+    if reads && touch.by != By::Git {
+        match deployment.secrecy(seen) {
+            SecrecyLevel::Restricted => {
+                let message = format!("{} is restricted", touch.name);
+                found(Code::ResourceRestricted, Decision::RequireApproval, message);
+            }
+            SecrecyLevel::Confidential if !deployment.in_workspace(seen) => {
+                let message = format!("{} is confidential and outside the workspace", touch.name);
+                found(Code::ResourceConfidential, Decision::RequireApproval, message);
+            }
+            SecrecyLevel::Public | SecrecyLevel::Internal | SecrecyLevel::Confidential => {}
+        }
+    }
+}
+
+/// Whether removing `path` removes home, system or the place of the work.
+fn is_foundation(path: &str, deployment: &Deployment) -> bool {
+    let top = path == "/" || path.matches('/').count() == 1;
+    let a_home = path.strip_prefix("/home/").is_some_and(|rest| !rest.contains('/'));
+    let above = |dir: &str| paths::is_within(dir, path);
+    let workspace = deployment.workspace().iter().any(|ws| ws != path && above(ws));
+    top || a_home || above(deployment.home()) || workspace || SYSTEM.contains(&path)
+}
+
+fn is_own_process(name: &str) -> bool {
+    name.rsplit('/').next().is_some_and(|base| paths::fold(base).starts_with("countersign"))
+}
+
+/// The pattern that protects what is touched.
+fn protection<'d>(deployment: &'d Deployment, touch: &Touch) -> Option<&'d str> {
+    let patterns = deployment.protected();
+    match (touch.seen(), &touch.endpoint) {
+        _ if touch.is_open() => None,
+        (Some(seen), _) => patterns.path(&seen),
+        (None, Some(endpoint)) => patterns.host(endpoint),
+        (None, None) => patterns.name(touch.kind, &touch.name),
+    }
+}
+
+fn judge_protected(request: &Request<'_>, prepared: &Prepared<'_>, protected: &[(&Touch, String)]) -> Vec<Reason> {
+    let Some((first, pattern)) = protected.first() else { return Vec::new() };
+    let more = if protected.len() > 1 { format!(" and {} more", protected.len() - 1) } else { String::new() };
+    let what = format!("{} of {}{more} is protected by {pattern}", first.effect, first.name);
+    let Some(id) = &prepared.step.change_request else {
+        let fix = "name a valid change request in `change_request`";
+        return vec![Reason::new(Code::ResourceProtected, Decision::Block, what).fix(fix)];
+    };
+    let uses: Vec<(Use<'_>, &str)> = protected.iter().map(|(touch, _)| (touch.as_use(), touch.name.as_str())).collect();
+    match covered(request, prepared, id, &uses) {
+        Ok(()) => {
+            let message = format!("{what}, and {id} covers it");
+            vec![Reason::new(Code::ResourceProtectedCovered, Decision::RequireApproval, message)]
+        }
+        Err(refusal) => vec![
+            Reason::new(Code::ResourceProtected, Decision::Block, what),
+            Reason::new(Code::ChangeRequestInvalid, Decision::Block, refusal.to_string()),
+        ],
+    }
+}
+
+/// Whether the change request covers these uses.
+pub(super) fn covered(
+    request: &Request<'_>,
+    prepared: &Prepared<'_>,
+    id: &str,
+    uses: &[(Use<'_>, &str)],
+) -> Result<(), crate::changes::Refusal> {
+    let wanted = Wanted {
+        tool: prepared.step.action.as_str(),
+        group: prepared.group(),
+        uses,
+        requester: request.requester.as_str(),
+        user: request.deployment.user(),
+        now: request.now,
+    };
+    request.changes.cover(id, &wanted, request.deployment.place())
+}

@@ -1,0 +1,61 @@
+//! Payments of a plan, summed per payee: an amount limit holds for the sum and not for each part (FORMATS §5).
+//!
+//! A payment is a step with the effect `pay`; its amount is the argument `/amount`. Negative amounts take nothing off the sum, and
+//! a payment whose amount or payee is open makes every sum that it may belong to open.
+
+use std::collections::BTreeMap;
+
+use countersign_plan::pointer::Pointer;
+use countersign_plan::tool::Effect;
+
+use super::prepare::Prepared;
+
+/// The sums, as each step sees them.
+#[derive(Debug, Default)]
+pub(super) struct Totals(BTreeMap<usize, Total>);
+
+/// What a plan's payments to one payee add up to, as a step that makes one of them sees it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Total {
+    /// No other step pays the same payee.
+    Alone,
+    /// The sum.
+    Sum(f64),
+    /// One of the amounts or payees has no value yet.
+    Open,
+}
+
+impl Totals {
+    /// What step `step` sees.
+    pub(super) fn of(&self, step: usize) -> Total {
+        self.0.get(&step).copied().unwrap_or(Total::Alone)
+    }
+}
+
+struct Payment {
+    step: usize,
+    payee: String,
+    amount: Option<f64>,
+}
+
+pub(super) fn per_payee(steps: &[Prepared<'_>]) -> Totals {
+    let payments: Vec<Payment> = steps.iter().enumerate().flat_map(|(i, step)| of(i, step)).collect();
+    let mut totals = Totals::default();
+    for payment in &payments {
+        let same =
+            |other: &&Payment| other.payee == payment.payee || other.payee.is_empty() || payment.payee.is_empty();
+        let shared: Vec<&Payment> = payments.iter().filter(same).collect();
+        if shared.len() > 1 {
+            let sum = shared.iter().try_fold(0.0, |sum, p| p.amount.map(|amount| sum + amount.max(0.0)));
+            totals.0.insert(payment.step, sum.map_or(Total::Open, Total::Sum));
+        }
+    }
+    totals
+}
+
+fn of(i: usize, step: &Prepared<'_>) -> Vec<Payment> {
+    let pays = step.derived.touches.iter().filter(|touch| touch.effect == Effect::Pay);
+    let at = Pointer::from_segments(vec!["amount".to_owned()]);
+    let amount = step.args.at(&at).and_then(|expr| expr.literal()).and_then(|value| value.as_f64());
+    pays.map(|touch| Payment { step: i, payee: touch.name.clone(), amount }).collect()
+}

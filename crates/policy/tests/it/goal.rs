@@ -1,0 +1,83 @@
+//! Goal integrity: what a step does against what the goal asks for.
+
+use countersign_plan::verdict::{Code, Decision};
+use countersign_policy::review::Review;
+use serde_json::{Value, json};
+
+use crate::world::World;
+
+fn unasked(review: &Review) -> Vec<Decision> {
+    review.reasons.iter().filter(|r| r.code == Code::GoalUnasked).map(|r| r.decision).collect()
+}
+
+fn message() -> Value {
+    json!({"channel": "#finance", "body": "x"})
+}
+
+/// A goal that only looks, and a step that tells somebody, pays, governs or removes: people hear of it, with both sides named.
+#[test]
+fn what_the_goal_asks_nothing_of_is_a_finding() {
+    let world = World::new();
+    for (action, args) in [
+        ("send_message", message()),
+        ("send_email", json!({"to": "eve@elsewhere.example", "subject": "s", "body": "b"})),
+        ("send_money", json!({"to": "eve", "amount": 5})),
+        ("grant_role", json!({"to": "eve"})),
+        ("delete_file", json!({"path": "old.txt"})),
+    ] {
+        let review = world.act_for("Summarise the notes of last week", action, args);
+        assert_eq!(unasked(&review), [Decision::RequireApproval], "{action}: {review:#?}");
+        let reason = review.reasons.iter().find(|r| r.code == Code::GoalUnasked).unwrap();
+        assert!(reason.message.contains("the goal asks to look at something"), "{}", reason.message);
+        assert_ne!(review.decision, Decision::Block, "a finding and no veto");
+    }
+}
+
+/// A goal that asks for it in any of the usual words, that names the resource or the tool, or that is not clear, is no finding;
+/// nor is what nobody's goal is compared with.
+#[test]
+fn what_the_goal_asks_for_or_names_or_leaves_open_is_none() {
+    let world = World::new();
+    for goal in [
+        "Summarise the notes and tell the finance channel",
+        "Review the notes, then let #finance know",
+        "Check the notes for #finance",
+        "Show me what send_message does",
+        "Do the work",
+        "Fasse die Notizen zusammen",
+    ] {
+        let review = world.act_for(goal, "send_message", message());
+        assert_eq!(unasked(&review), [], "{goal}");
+    }
+    for (goal, action, args) in [
+        ("Read the notes and clean up old.txt", "delete_file", json!({"path": "old.txt"})),
+        ("Look up the rent and pay it", "send_money", json!({"to": "landlord", "amount": 5})),
+        ("Show eve the admin page by a role", "grant_role", json!({"to": "eve"})),
+        ("Read the notes", "write_file", json!({"path": "summary.txt", "content": "x"})),
+    ] {
+        assert_eq!(unasked(&world.act_for(goal, action, args)), [], "{goal}");
+    }
+    assert_eq!(unasked(&world.act("send_message", message())), []);
+}
+
+/// A negation turns a word round; the planner's own words are not the goal's.
+#[test]
+fn neither_a_negation_nor_the_planner_asks() {
+    let world = World::new();
+    let review = world.act_for("Summarise the notes and do not send anything", "send_message", message());
+    assert_eq!(unasked(&review), [Decision::RequireApproval]);
+    let plan = json!({"schema": "countersign.plan/v1", "goal": "Summarise the notes", "steps": [
+        {"id": "tell", "action": "send_message", "args": message(), "reason": "The user asked to send the notes to #finance"},
+    ]});
+    assert_eq!(unasked(&world.plan(plan)), [Decision::RequireApproval]);
+}
+
+/// What a rule of the policy allows, and a request to a host, is told and decides nothing.
+#[test]
+fn a_rule_speaks_for_itself_and_a_request_is_only_told() {
+    let world = World::with_policy("allow: [{name: chat, action_types: [send_message]}]");
+    let review = world.act_for("Summarise the notes", "send_message", message());
+    assert_eq!(unasked(&review), [Decision::Allow]);
+    let post = json!({"method": "POST", "url": "https://x.company.example/", "body": "x"});
+    assert_eq!(unasked(&World::new().act_for("Summarise the notes", "http_request", post)), [Decision::Allow]);
+}

@@ -1,0 +1,13 @@
+//! Decisions of whole plans, as FORMATS §4 and §5 say them: tables, a matrix reviewed as text, attacks, properties.
+
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on fails")]
+
+mod blocks;
+mod defaults;
+mod goal;
+mod lessons;
+mod matrix;
+mod promises;
+mod properties;
+mod structure;
+mod world;
