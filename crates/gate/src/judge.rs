@@ -12,6 +12,7 @@ use countersign_plan::tool::{Driver, Effect, TargetKind, Tool};
 use countersign_plan::value::Expr;
 use countersign_plan::verdict::{Code, Decision, Reason};
 use countersign_policy::facts::Facts;
+use countersign_policy::flow::{Level, Session};
 use countersign_policy::review::{Request, StepReview, recheck};
 use serde_json::{Value, json};
 
@@ -144,6 +145,8 @@ impl Judging<'_> {
             mode: dossier.plan.mode,
             // Nobody's goal asks for taking back, nor does the name that a single intent is given.
             pinned_goal: Some(draft.goal()).filter(|goal| dossier.pinned && dossier.goal == *goal),
+            planner: if dossier.plan.agent == dossier.plan.principal { Level::User } else { Level::Open },
+            session: Session::empty(),
             now: self.now,
         }
     }

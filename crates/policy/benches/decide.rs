@@ -16,6 +16,7 @@ use countersign_plan::verdict::{Decision, Mode};
 use countersign_policy::changes::Changes;
 use countersign_policy::deployment::{Deployment, Own};
 use countersign_policy::facts::AsWritten;
+use countersign_policy::flow::{Level, Session};
 use countersign_policy::policy::{Policy, PolicyDocument};
 use countersign_policy::review::{Request, review};
 use criterion::{Criterion, criterion_group, criterion_main};
@@ -56,6 +57,8 @@ fn plans(c: &mut Criterion) {
             requester: &requester,
             mode: Mode::Managed,
             pinned_goal: Some(draft.goal()),
+            planner: Level::Open,
+            session: Session::empty(),
             now: countersign_plan::time::Timestamp::from_millis(1_780_000_000_000),
         };
         review(&request).decision

@@ -15,6 +15,7 @@ use serde_json::{Map, Value};
 use crate::changes::Changes;
 use crate::deployment::Deployment;
 use crate::facts::Facts;
+use crate::flow::{Level, Session};
 use crate::policy::Policy;
 use crate::review::{Request, review};
 
@@ -177,6 +178,9 @@ impl Case {
             requester: setting.requester,
             mode: Mode::Managed,
             pinned_goal: goal,
+            // A test is written by whoever writes the policy, and is about its rules.
+            planner: Level::User,
+            session: Session::empty(),
             now: setting.now,
         });
         let difference = if review.decision != self.expect {

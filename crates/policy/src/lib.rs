@@ -12,6 +12,7 @@ pub mod deployment;
 mod effects;
 pub mod explain;
 pub mod facts;
+pub mod flow;
 pub mod hosts;
 pub mod identities;
 pub mod lint;

@@ -33,6 +33,7 @@ use serde_json::Value;
 use crate::changes::Changes;
 use crate::deployment::Deployment;
 use crate::facts::Facts;
+use crate::flow::{Level, Session};
 use crate::policy::{Matches, Policy};
 use judge::View;
 use prepare::Prepared;
@@ -61,6 +62,11 @@ pub struct Request<'a> {
     /// The goal that the case was opened with; `None` where nobody gave one (a single intent), and then no goal asks for
     /// anything.
     pub pinned_goal: Option<&'a str>,
+    /// How far the literals of the draft are trusted: `user` for a plan that the user wrote and submitted, `open` for an outside
+    /// agent's, the level of what it has read for a planner of ours.
+    pub planner: Level,
+    /// The labels that this agent's earlier work left.
+    pub session: &'a Session,
     /// Gate time.
     pub now: Timestamp,
 }

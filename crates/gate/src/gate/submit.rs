@@ -10,6 +10,7 @@ use countersign_plan::id::{CaseId, ToolName};
 use countersign_plan::intent::Proposal;
 use countersign_plan::tool::Manifest;
 use countersign_plan::verdict::{Code, Decision, Mode, Quorum, Reason, Verdict};
+use countersign_policy::flow::{Level, Session};
 use countersign_policy::review::{Request, Review, review};
 use serde_json::{Value, json};
 
@@ -138,6 +139,9 @@ impl Gate {
             requester: &submission.requester,
             mode: submission.mode,
             pinned_goal: pinned.as_deref(),
+            // An agent's words are nobody's; the user's own are his.
+            planner: if submission.agent == submission.requester { Level::User } else { Level::Open },
+            session: Session::empty(),
             now: self.now(),
         });
         let mut judged = strict(judged, &read.draft, pinned.as_deref());

@@ -8,6 +8,7 @@ use countersign_plan::verdict::{Code, Decision, Mode};
 use countersign_policy::changes::Changes;
 use countersign_policy::deployment::{Deployment, DeploymentDocument, Own};
 use countersign_policy::facts::{Facts, Known, PathFact, PathKind};
+use countersign_policy::flow::{Level, Session};
 use countersign_policy::policy::{Policy, PolicyDocument};
 use countersign_policy::review::{Request, Review, StepReview, recheck, review};
 use serde_json::{Value, json};
@@ -113,6 +114,8 @@ impl World {
             requester: &who.0,
             mode: Mode::Managed,
             pinned_goal: goal,
+            planner: Level::User,
+            session: Session::empty(),
             now: "2026-06-01T12:00:00Z".parse().unwrap(),
         }
     }

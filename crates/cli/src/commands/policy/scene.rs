@@ -14,6 +14,7 @@ use countersign_policy::changes::Changes;
 use countersign_policy::deployment::{ChangeSource, Deployment, DeploymentDocument, Own};
 use countersign_policy::explain::{Explanation, explain};
 use countersign_policy::facts::AsWritten;
+use countersign_policy::flow::{Level, Session};
 use countersign_policy::paths::Place;
 use countersign_policy::policy::{Policy, PolicyDocument};
 use countersign_policy::review::Request;
@@ -101,6 +102,9 @@ impl Scene {
             requester: &self.requester,
             mode: Mode::Managed,
             pinned_goal: pinned.then(|| draft.goal()),
+            // Whoever explains a plan to himself asks about the rules, not about who wrote it.
+            planner: Level::User,
+            session: Session::empty(),
             now: clock::now(),
         })
     }
