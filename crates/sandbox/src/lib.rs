@@ -6,8 +6,8 @@
 //!    starts in fresh namespaces, in a mount view of exactly the granted files, with no environment, no capability, an
 //!    exact descriptor list and a Landlock domain it did not choose. `spawn` refuses a caller with more than one thread:
 //!    between clone and exec nothing may allocate or lock, and the parent-death signal follows the spawning thread.
-//! 2. **The confined binaries** seal themselves, first thing in `main`, before they read any input: [`seal_planner`]
-//!    (the inspector too), [`seal_executor`], [`seal_step_init`]; a step's init starts its tool with [`launch`], which applies
+//! 2. **The confined binaries** seal themselves, first thing in `main`, before they read any input: [`seal_planner`],
+//!    [`seal_inspector`], [`seal_executor`], [`seal_step_init`]; a step's init starts its tool with [`launch`], which applies
 //!    [`seal_program`] in the forked child just before `exec`. The seal adds what cannot be installed before `exec`: the seccomp allow-list of the role. They then [`announce`].
 //! 3. The zygote waits for the announcement ([`Confined::await_ready`]) and believes none of it: [`Confined::attest`] reads from
 //!    `/proc` what the kernel says (filters, capabilities, ids, namespaces, descriptors, environment, threads). Only then is the first byte sent.
@@ -53,7 +53,8 @@ pub use limits::Limits;
 pub use name::Variant;
 pub use probe::{Finding, Probe, probe};
 pub use seal::{
-    ProgramSeal, SealError, StepSeal, announce, inherited, seal_executor, seal_planner, seal_program, seal_step_init,
+    ProgramSeal, SealError, StepSeal, announce, inherited, seal_executor, seal_inspector, seal_planner, seal_program,
+    seal_step_init,
 };
 pub use spawn::{
     Confined, Exit, Identity, Network, ReadyError, Requirement, SpawnError, Spec, Stdio, keep_spares, spawn,

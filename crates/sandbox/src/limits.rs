@@ -27,7 +27,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// The planner, the inspector and the executor: one process that computes on messages (SANDBOX §4.1).
+    /// The planner and the executor: one process that computes on messages (SANDBOX §4.1).
     #[must_use]
     pub const fn planner() -> Self {
         Self {
@@ -39,6 +39,13 @@ impl Limits {
             tree_memory: 1 << 30,
             tree_cpu_percent: 100,
         }
+    }
+
+    /// The inspector: the same kind, but its whole life is computing, and one text must not use up the next one's time. How long one answer may take is its
+    /// caller's to say.
+    #[must_use]
+    pub const fn inspector() -> Self {
+        Self { cpu_seconds: 600, ..Self::planner() }
     }
 
     /// A program step (SANDBOX §6.1), widened to what a test suite of an ordinary project needs.

@@ -86,12 +86,20 @@ pub enum SealError {
     },
 }
 
-/// Seals a planner or an inspector: deny-all Landlock, the 36 system calls of the `planner` profile, anything else kills the process.
+/// Seals a planner: deny-all Landlock, the 36 system calls of the `planner` profile, anything else kills the process.
 ///
 /// # Errors
 /// [`SealError`]: the process must exit.
 pub fn seal_planner(layers: Layers) -> Result<Enforcement, SealError> {
     seal_computing([ProfileName::PlannerWatched, ProfileName::Planner], "planner", layers)
+}
+
+/// Seals an inspector. It is the planner's seal, list and all: both compute on messages of one socket and need nothing else.
+///
+/// # Errors
+/// [`SealError`]: the process must exit.
+pub fn seal_inspector(layers: Layers) -> Result<Enforcement, SealError> {
+    seal_planner(layers)
 }
 
 /// Seals an executor: the same kind, with the `executor` profile.

@@ -10,7 +10,7 @@ pub struct ToZygote {
     #[prost(uint64, tag = "1")]
     pub id: u64,
     /// What is asked.
-    #[prost(oneof = "to_zygote::Kind", tags = "2, 3, 4, 5, 6")]
+    #[prost(oneof = "to_zygote::Kind", tags = "2, 3, 4, 5, 6, 7")]
     pub kind: Option<to_zygote::Kind>,
 }
 
@@ -34,6 +34,9 @@ pub mod to_zygote {
         /// Kill a child with its whole tree.
         #[prost(message, tag = "6")]
         Kill(Kill),
+        /// Start an inspector.
+        #[prost(message, tag = "7")]
+        SpawnInspector(SpawnInspector),
     }
 
     /// Whose permits count. After a rotation of the gate's key it is sent again, with a statement by the old key.
@@ -60,6 +63,10 @@ pub mod to_zygote {
     /// Start a planner, sealed likewise.
     #[derive(Clone, PartialEq, prost::Message)]
     pub struct SpawnPlanner {}
+
+    /// Start an inspector, sealed likewise. A text that takes it over makes it lie about every later one: how long one is kept is the monitor's choice.
+    #[derive(Clone, PartialEq, prost::Message)]
+    pub struct SpawnInspector {}
 
     /// Start a step for a permit over exactly this spec; the order's arguments must have the permit's digest.
     #[derive(Clone, PartialEq, prost::Message)]

@@ -64,6 +64,7 @@ pub(crate) struct Programs {
     step: Result<OwnedFd, io::Error>,
     executor: Result<OwnedFd, io::Error>,
     planner: Result<OwnedFd, io::Error>,
+    inspector: Result<OwnedFd, io::Error>,
 }
 
 impl Programs {
@@ -74,9 +75,12 @@ impl Programs {
         let open = |name: &str| -> io::Result<OwnedFd> {
             Ok(rustix::fs::open(folder.join(name), OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?)
         };
-        let (step, executor, planner) =
-            (open("countersign-step"), open("countersign-executor"), open("countersign-planner"));
-        Ok(Self { step, executor, planner })
+        Ok(Self {
+            step: open("countersign-step"),
+            executor: open("countersign-executor"),
+            planner: open("countersign-planner"),
+            inspector: open("countersign-inspector"),
+        })
     }
 
     fn get(program: &Result<OwnedFd, io::Error>, name: &'static str) -> Result<OwnedFd, StartError> {
@@ -89,13 +93,19 @@ impl Programs {
     /// Starts an executor: no view, no network, no program, one socket.
     pub(crate) fn executor(&self) -> Result<Started, StartError> {
         let program = Self::get(&self.executor, "countersign-executor")?;
-        start(sealed(program, c"countersign-executor"), None)
+        start(sealed(program, c"countersign-executor", Limits::planner()), None)
     }
 
     /// Starts a planner, confined likewise.
     pub(crate) fn planner(&self) -> Result<Started, StartError> {
         let program = Self::get(&self.planner, "countersign-planner")?;
-        start(sealed(program, c"countersign-planner"), None)
+        start(sealed(program, c"countersign-planner", Limits::planner()), None)
+    }
+
+    /// Starts an inspector, confined likewise.
+    pub(crate) fn inspector(&self) -> Result<Started, StartError> {
+        let program = Self::get(&self.inspector, "countersign-inspector")?;
+        start(sealed(program, c"countersign-inspector", Limits::inspector()), None)
     }
 
     /// Starts a step's init in the view of its spec, with its order as descriptor 4.
@@ -127,14 +137,14 @@ struct Request {
     requirement: Requirement,
 }
 
-fn sealed(program: OwnedFd, name: &std::ffi::CStr) -> Request {
+fn sealed(program: OwnedFd, name: &std::ffi::CStr, limits: Limits) -> Request {
     let identity = Identity::of_nobody(&program);
     Request {
         program,
         arguments: vec![name.into()],
         descriptors: Vec::new(),
         view: View::default(),
-        limits: Limits::planner(),
+        limits,
         identity,
         network: Network::None,
         requirement: Requirement::Full,
