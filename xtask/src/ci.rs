@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, ensure};
 
 use crate::report::{Report, say};
-use crate::{layers, tcb, tidy, tree};
+use crate::{layers, suite, tcb, tidy, tree};
 
 /// One line of the summary.
 struct Step {
@@ -47,7 +47,7 @@ const STEPS: &[Step] = &[
     },
     Step { name: "examples", act: Act::Check(examples) },
     // Unit, integration and documentation tests. Last, so that its result lines close the output.
-    Step { name: "test", act: Act::Cargo(&["test", "--locked", "--workspace", "--no-fail-fast"], &[]) },
+    Step { name: "test", act: Act::Check(suite::check) },
 ];
 
 pub(crate) fn check(root: &Path) -> anyhow::Result<Report> {

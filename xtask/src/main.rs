@@ -7,6 +7,7 @@ mod layers;
 mod ordinary;
 mod report;
 mod source;
+mod suite;
 mod tcb;
 mod tidy;
 mod tree;
