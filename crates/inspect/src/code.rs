@@ -5,74 +5,17 @@ mod calls;
 mod lex;
 mod powershell;
 
+pub(crate) use countersign_plan::inspection::Language;
+use countersign_plan::inspection::Context;
 use countersign_plan::tool::{Effect, TargetKind};
-use serde::{Deserialize, Serialize};
 
-use crate::context::Context;
-use crate::inspection::{FindingKind, Inspection, UnknownKind};
+use crate::inspection::{Build as _, FindingKind, Inspection, UnknownKind};
 use crate::machine::{MAX_DEPTH, Machine, Stream, Word};
 use calls::{Does, Table};
 use lex::Token;
 
 /// The longest code that is analysed, in bytes.
 const MAX_CODE: usize = 64 * 1024;
-
-/// A language whose code can stand in an argument.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Language {
-    /// POSIX shell or Bash.
-    Shell,
-    /// Python 3.
-    Python,
-    /// Perl 5.
-    Perl,
-    /// Ruby.
-    Ruby,
-    /// JavaScript as Node, Deno and Bun run it.
-    Node,
-    /// PHP.
-    Php,
-    /// PowerShell.
-    PowerShell,
-    /// Lua.
-    Lua,
-    /// Any other: always unknown.
-    Other,
-}
-
-impl Language {
-    /// The language of this name in the catalogue's notation.
-    pub(crate) fn from_name(name: &str) -> Option<Self> {
-        Some(match name {
-            "shell" => Self::Shell,
-            "python" => Self::Python,
-            "perl" => Self::Perl,
-            "ruby" => Self::Ruby,
-            "node" => Self::Node,
-            "php" => Self::Php,
-            "powershell" => Self::PowerShell,
-            "lua" => Self::Lua,
-            "other" => Self::Other,
-            _ => return None,
-        })
-    }
-
-    /// The language for people.
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::Shell => "shell",
-            Self::Python => "Python",
-            Self::Perl => "Perl",
-            Self::Ruby => "Ruby",
-            Self::Node => "JavaScript",
-            Self::Php => "PHP",
-            Self::PowerShell => "PowerShell",
-            Self::Lua => "Lua",
-            Self::Other => "inline",
-        }
-    }
-}
 
 /// What code would do, as far as its calls show.
 #[must_use]

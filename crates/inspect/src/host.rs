@@ -7,7 +7,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use countersign_plan::text::check_name;
 use countersign_plan::tool::{Effect, TargetKind};
 
-use crate::inspection::{FindingKind, Inspection, Touch, UnknownKind};
+use crate::inspection::{Build as _, FindingKind, Inspection, Touch, UnknownKind};
 
 /// What a text says about a host.
 #[derive(Debug, Default)]

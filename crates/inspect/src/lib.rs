@@ -18,7 +18,6 @@
 
 mod catalogue;
 mod code;
-mod context;
 mod host;
 mod inspection;
 mod machine;
@@ -26,12 +25,16 @@ mod path;
 mod program;
 mod shell;
 mod sql;
+mod subject;
 mod text;
 
-pub use code::{Language, code};
-pub use context::Context;
+pub use code::code;
+pub use countersign_plan::inspection::{
+    Context, Finding, FindingKind, Flow, Inspection, Knowledge, Language, Program, Span, Subject, Touch, Unknown,
+    UnknownKind,
+};
 pub use host::{host, url};
-pub use inspection::{Finding, FindingKind, Flow, Inspection, Knowledge, Program, Span, Touch, Unknown, UnknownKind};
 pub use shell::{argv, shell};
 pub use sql::sql;
+pub use subject::inspect;
 pub use text::{TextFinding, TextKind, text};

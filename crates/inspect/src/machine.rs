@@ -5,14 +5,14 @@ mod value;
 
 use std::collections::BTreeMap;
 
+use countersign_plan::inspection::Context;
 use countersign_plan::text::check_visible;
 use countersign_plan::tool::{Effect, TargetKind};
 
 pub(crate) use scope::{Scope, Variable};
 pub(crate) use value::{Part, Stream, Word};
 
-use crate::context::Context;
-use crate::inspection::{FindingKind, Flow, Inspection, Span, Touch, UnknownKind};
+use crate::inspection::{Build as _, FindingKind, Flow, Inspection, Span, Touch, UnknownKind};
 use crate::path::{self, Place};
 
 /// The most simple commands that are interpreted for one inspection, loops and functions counted each time.

@@ -13,7 +13,7 @@ mod wrapper;
 use countersign_plan::tool::{Effect, TargetKind};
 
 use crate::catalogue;
-use crate::inspection::{FindingKind, Knowledge, Program, UnknownKind};
+use crate::inspection::{Build as _, FindingKind, Knowledge, Program, UnknownKind};
 use crate::machine::{MAX_DEPTH, Machine, Stream, Word};
 
 /// Folders in which a name is the program that the catalogue means.

@@ -14,13 +14,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use brush_parser::Parser;
 use brush_parser::ast::Program;
+use countersign_plan::inspection::Context;
 use countersign_plan::text::check_visible;
 use countersign_plan::tool::Effect;
 
 pub(crate) use ansi::{escapes, printf};
 
-use crate::context::Context;
-use crate::inspection::{FindingKind, Inspection, UnknownKind};
+use crate::inspection::{Build as _, FindingKind, Inspection, UnknownKind};
 use crate::machine::{MAX_DEPTH, Machine, Stream, Word};
 
 /// What a shell line (or a whole script) would do.

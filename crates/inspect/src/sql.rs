@@ -13,7 +13,7 @@ use sqlparser::ast::{
 use sqlparser::dialect::{Dialect, GenericDialect, MsSqlDialect, MySqlDialect, PostgreSqlDialect, SQLiteDialect};
 use sqlparser::parser::Parser;
 
-use crate::inspection::{FindingKind, Inspection, Touch, UnknownKind};
+use crate::inspection::{Build as _, FindingKind, Inspection, Touch, UnknownKind};
 
 /// The longest text that is parsed, in bytes.
 const MAX_SQL: usize = 64 * 1024;

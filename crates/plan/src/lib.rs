@@ -16,6 +16,7 @@ pub mod egress;
 pub mod envelope;
 pub mod expect;
 pub mod id;
+pub mod inspection;
 pub mod intent;
 pub mod key;
 pub mod observation;

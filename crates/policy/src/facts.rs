@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 
 use countersign_plan::access::FileIdentity;
+use countersign_plan::inspection::{Inspection, Subject};
 
 /// What a path names on this machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -56,6 +57,17 @@ pub struct Below {
     pub extent: Extent,
 }
 
+/// Why there is no inspection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum NotInspected {
+    /// Nothing here inspects.
+    #[error("nothing here inspects command lines and texts")]
+    Nobody,
+    /// What inspects gave no answer in time, or one that cannot be read.
+    #[error("the inspector gave no answer that can be read")]
+    Failed,
+}
+
 /// The machine as decisions see it. Answers must not change within one review.
 pub trait Facts {
     /// What the absolute, lexically normalised `path` names.
@@ -76,6 +88,16 @@ pub trait Facts {
 
     /// The absolute path of a program, looked up by name in the fixed path; links followed.
     fn program(&self, name: &str) -> Option<String>;
+
+    /// What the subject would do, read without running it. The answer is untrusted: it comes from a process that reads hostile
+    /// text.
+    ///
+    /// # Errors
+    /// There is none; then nothing is understood and people are asked.
+    fn inspect(&self, subject: &Subject) -> Result<Inspection, NotInspected> {
+        let _ = subject;
+        Err(NotInspected::Nobody)
+    }
 }
 
 /// No machine: every path is judged as written, no program is known. For suites and documents of another machine.

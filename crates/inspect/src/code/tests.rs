@@ -1,11 +1,11 @@
 //! Code of other languages: what calls touch, what hides, and what is ordinary.
 
+use countersign_plan::inspection::Context;
 use countersign_plan::tool::Effect;
 use countersign_plan::verdict::Decision;
 use proptest::prelude::*;
 
 use super::{Language, code};
-use crate::context::Context;
 use crate::inspection::{FindingKind, Inspection};
 
 fn inspect(language: Language, text: &str) -> Inspection {

@@ -2,7 +2,7 @@
 
 use countersign_plan::tool::Effect;
 
-use crate::inspection::{FindingKind, Knowledge, Program, UnknownKind};
+use crate::inspection::{Build as _, FindingKind, Knowledge, Program, UnknownKind};
 use crate::machine::{Machine, Stream, Variable, Word};
 
 /// Builtins that change nothing outside the shell.

@@ -3,7 +3,7 @@
 use countersign_plan::tool::Effect;
 
 use crate::code::Language;
-use crate::inspection::UnknownKind;
+use crate::inspection::{Build as _, UnknownKind};
 use crate::machine::{Machine, Stream, Word};
 
 impl Machine<'_> {

@@ -9,7 +9,7 @@ use brush_parser::word::{
 use countersign_plan::tool::Effect;
 
 use super::{ansi, arithmetic};
-use crate::inspection::UnknownKind;
+use crate::inspection::{Build as _, UnknownKind};
 use crate::machine::{Machine, Part, Stream, Variable, Word};
 
 /// The most words that one word may become.

@@ -1,11 +1,11 @@
 //! Shell lines: attacks, the ordinary lines that look like them, and input that is meant to bring the inspection down.
 
+use countersign_plan::inspection::Context;
 use countersign_plan::tool::Effect;
 use countersign_plan::verdict::Decision;
 use proptest::prelude::*;
 
 use super::{argv, shell};
-use crate::context::Context;
 use crate::inspection::{FindingKind, Inspection, UnknownKind};
 
 fn context() -> Context {

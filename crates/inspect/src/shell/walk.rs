@@ -7,7 +7,7 @@ use brush_parser::ast::{
 };
 use countersign_plan::tool::Effect;
 
-use crate::inspection::{FindingKind, Span, UnknownKind};
+use crate::inspection::{Build as _, FindingKind, Span, UnknownKind};
 use crate::machine::{MAX_DEPTH, Machine, Stream, Variable, Word};
 
 /// The most values of a `for` loop that are followed one by one.
