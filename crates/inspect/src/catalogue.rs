@@ -7,9 +7,9 @@
 mod grammar;
 
 use std::collections::HashMap;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
-pub(crate) use grammar::{Arity, Entry, Opt, Role, Slot, Tag};
+pub(crate) use grammar::{Arity, Entry, FLAG, Opt, Role, Slot, Tag};
 
 const SOURCES: &[(&str, &str)] = &[
     ("files", include_str!("catalogue/files.txt")),
@@ -26,12 +26,13 @@ const SOURCES: &[(&str, &str)] = &[
     ("develop", include_str!("catalogue/develop.txt")),
 ];
 
-static CATALOGUE: LazyLock<HashMap<&'static str, Entry>> = LazyLock::new(|| {
+static CATALOGUE: LazyLock<HashMap<&'static str, Arc<Entry>>> = LazyLock::new(|| {
     let mut entries = HashMap::new();
     for (_, source) in SOURCES {
         for (names, entry) in grammar::read(source).unwrap_or_default() {
+            let entry = Arc::new(entry);
             for name in names {
-                entries.insert(name, entry.clone());
+                entries.insert(name, Arc::clone(&entry));
             }
         }
     }
@@ -40,7 +41,7 @@ static CATALOGUE: LazyLock<HashMap<&'static str, Entry>> = LazyLock::new(|| {
 
 /// The entry of a program by its bare name.
 pub(crate) fn entry(name: &str) -> Option<&'static Entry> {
-    CATALOGUE.get(name).or_else(|| versioned(name).and_then(|base| CATALOGUE.get(base)))
+    CATALOGUE.get(name).or_else(|| versioned(name).and_then(|base| CATALOGUE.get(base))).map(AsRef::as_ref)
 }
 
 /// `python3.12`, `gcc-13`, `clang++-17`: the same program under a versioned name.

@@ -5,8 +5,8 @@ mod calls;
 mod lex;
 mod powershell;
 
-pub(crate) use countersign_plan::inspection::Language;
 use countersign_plan::inspection::Context;
+pub(crate) use countersign_plan::inspection::Language;
 use countersign_plan::tool::{Effect, TargetKind};
 
 use crate::inspection::{Build as _, FindingKind, Inspection, UnknownKind};

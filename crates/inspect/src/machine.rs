@@ -21,6 +21,9 @@ const MAX_COMMANDS: u32 = 4096;
 /// The most bytes that expansion may produce.
 const MAX_EXPANDED: usize = 1 << 20;
 
+/// The most files that are followed: those that are known beforehand and those that the line writes.
+const MAX_FILES: usize = 2 * crate::inspection::MAX_ENTRIES;
+
 /// The deepest nesting of shells in shells.
 pub(crate) const MAX_DEPTH: u32 = 12;
 
@@ -60,7 +63,12 @@ impl<'a> Machine<'a> {
             context,
             out: Inspection::default(),
             scope: Scope::new(path::normalise("/", &context.cwd)),
-            files: BTreeMap::new(),
+            files: context
+                .files
+                .iter()
+                .take(crate::inspection::MAX_ENTRIES)
+                .map(|(path, text)| (path::normalise("/", path), Stream::constant(text.as_str())))
+                .collect(),
             origins: BTreeMap::new(),
             sockets: false,
             decoded: Vec::new(),
@@ -121,7 +129,7 @@ impl<'a> Machine<'a> {
             return;
         }
         let shown = word.shown();
-        if let Err(hidden) = check_visible(&shown) {
+        if let Err(hidden) = visible(&shown) {
             self.find(FindingKind::HiddenText, format!("a path hides something: {hidden}"));
         }
         if word.has_hole() || (self.scope.folders().is_none() && !shown.starts_with('/')) {
@@ -265,20 +273,20 @@ impl<'a> Machine<'a> {
             return;
         }
         if let [name] = self.paths(word).as_slice() {
-            let before = if append {
-                let unknown = Stream::unknown();
-                Some(self.files.get(name).cloned().unwrap_or(unknown))
-            } else {
-                None
-            };
-            let now = before.map_or_else(|| data.clone(), |before| before.then(data.clone()));
-            if self.files.len() < crate::inspection::MAX_ENTRIES || self.files.contains_key(name) {
+            let before = self.files.remove(name);
+            let now = if append { before.unwrap_or_else(Stream::unknown).then(data) } else { data };
+            if self.files.len() < MAX_FILES {
                 self.files.insert(name.clone(), now);
             } else {
                 self.out.too_much("more files are written than are followed");
             }
         }
     }
+}
+
+/// The first character that hides, if any; what is plain ASCII is let through at a glance.
+pub(crate) fn visible(text: &str) -> Result<(), countersign_plan::text::HiddenText> {
+    if text.bytes().all(|b| matches!(b, b' '..=b'~' | b'\n' | b'\t')) { Ok(()) } else { check_visible(text) }
 }
 
 /// Whether a `/proc` path is about a process rather than about the machine.

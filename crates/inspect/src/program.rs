@@ -13,6 +13,7 @@ mod wrapper;
 use countersign_plan::tool::{Effect, TargetKind};
 
 use crate::catalogue;
+use crate::code::Language;
 use crate::inspection::{Build as _, FindingKind, Knowledge, Program, UnknownKind};
 use crate::machine::{MAX_DEPTH, Machine, Stream, Word};
 
@@ -124,6 +125,17 @@ impl Machine<'_> {
             self.find(FindingKind::DecodeAndExecute, format!("{path} holds what was decoded, and is run"));
         }
         match &content.text {
+            Some(text) if language_of(text) != Some(Language::Shell) => {
+                let text = text.clone();
+                match language_of(&text) {
+                    Some(language) => self.code(language, &text),
+                    None => {
+                        let message = format!("{path} names an interpreter whose language is not analysed");
+                        self.unknown(UnknownKind::Code, Effect::Execute, message);
+                    }
+                }
+                Stream::unknown()
+            }
             Some(text) => {
                 let text = text.clone();
                 let parameters: Vec<Word> = std::iter::once(Word::text(path)).chain(rest.iter().cloned()).collect();
@@ -199,6 +211,29 @@ impl Machine<'_> {
     /// Something that is no file, by what the command calls it.
     pub(crate) fn touch_named(&mut self, effect: Effect, what: &str) {
         self.touch_other(effect, TargetKind::Record, what);
+    }
+}
+
+/// The language that a script's first line names; without one it is a shell's.
+fn language_of(text: &str) -> Option<Language> {
+    let Some(line) = text.strip_prefix("#!") else { return Some(Language::Shell) };
+    let mut words = line.lines().next().unwrap_or("").split_whitespace();
+    let first = words.next().unwrap_or("");
+    let mut name = first.rsplit('/').next().unwrap_or("");
+    if name == "env" {
+        let program = words.find(|word| !word.starts_with('-') && !word.contains('=')).unwrap_or("");
+        name = program.rsplit('/').next().unwrap_or("");
+    }
+    match name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.') {
+        name if is_shell(name) => Some(Language::Shell),
+        "python" | "pypy" => Some(Language::Python),
+        "perl" => Some(Language::Perl),
+        "ruby" => Some(Language::Ruby),
+        "node" | "nodejs" => Some(Language::Node),
+        "php" => Some(Language::Php),
+        "lua" => Some(Language::Lua),
+        "pwsh" => Some(Language::PowerShell),
+        _ => None,
     }
 }
 

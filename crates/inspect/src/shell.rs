@@ -6,6 +6,7 @@ mod bounds;
 mod expand;
 mod parameter;
 mod pattern;
+mod plain;
 mod redirect;
 mod second;
 mod walk;
@@ -15,13 +16,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use brush_parser::Parser;
 use brush_parser::ast::Program;
 use countersign_plan::inspection::Context;
-use countersign_plan::text::check_visible;
 use countersign_plan::tool::Effect;
 
 pub(crate) use ansi::{escapes, printf};
 
 use crate::inspection::{Build as _, FindingKind, Inspection, UnknownKind};
-use crate::machine::{MAX_DEPTH, Machine, Stream, Word};
+use crate::machine::{MAX_DEPTH, Machine, Stream, Word, visible};
 
 /// What a shell line (or a whole script) would do.
 ///
@@ -29,7 +29,7 @@ use crate::machine::{MAX_DEPTH, Machine, Stream, Word};
 #[must_use]
 pub fn shell(line: &str, context: &Context) -> Inspection {
     inspect(context, |machine| {
-        if let Err(hidden) = check_visible(line) {
+        if let Err(hidden) = visible(line) {
             machine.find(FindingKind::HiddenText, format!("the command hides something: {hidden}"));
         }
         if crate::text::holds_secret(line) {
@@ -47,7 +47,7 @@ pub fn shell(line: &str, context: &Context) -> Inspection {
 pub fn argv<S: AsRef<str>>(words: &[S], context: &Context) -> Inspection {
     inspect(context, |machine| {
         for word in words {
-            if let Err(hidden) = check_visible(word.as_ref()) {
+            if let Err(hidden) = visible(word.as_ref()) {
                 machine.find(FindingKind::HiddenText, format!("an argument hides something: {hidden}"));
             }
         }
@@ -79,7 +79,9 @@ impl Machine<'_> {
         }
         match Parser::new(text.as_bytes(), &expand::options()).parse_program() {
             Ok(program) => {
-                if let Err(difference) = second::opinion(text, &program) {
+                if !plain::agrees(text, &program)
+                    && let Err(difference) = second::opinion(text, &program)
+                {
                     self.unknown(UnknownKind::Disagreement, Effect::Execute, difference);
                 }
                 Some(program)

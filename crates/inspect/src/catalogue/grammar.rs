@@ -6,8 +6,9 @@
 //! ```
 //!
 //! An operand is a [`Role`] with an arity: `role` (one), `role?`, `role*`, `role+`. An option is `-f` (a flag), `-f=role` (takes
-//! a value), `-f?=role` (takes one only when it is attached), each with tags: `-f!tag!tag=value`. `*` among the options
-//! waives every option that is not listed: those are flags that change nothing that matters here. A subcommand is one
+//! a value), `-f?=role` (takes one only when it is attached), each with tags: `-f!tag!tag=value`; `-[abc]` are the flags `-a`,
+//! `-b` and `-c`, and `--no-*` all flags that begin so. `*` among the options waives those that are not listed: flags that change nothing that matters here. An option
+//! that says by its name that it runs, writes, removes or sends something is not waived. A subcommand is one
 //! or more words, each a name, alternatives `a|b`, a prefix `get-*` or `*`; the line with the most words that are not `*` holds,
 //! then the longest. Options of the program hold for its subcommands too. `#` begins a comment.
 
@@ -87,6 +88,8 @@ pub(crate) enum Role {
     GitConfig,
     /// A setting of ssh, `Name=value`.
     SshConfig,
+    /// A filter of `jq`.
+    Jq,
     /// A method of HTTP.
     Method,
     /// Rights as `chmod` takes them.
@@ -177,6 +180,9 @@ pub(crate) struct Opt {
     pub(crate) tags: Vec<Tag>,
 }
 
+/// An option without a value that changes nothing.
+pub(crate) static FLAG: Opt = Opt { value: None, attached: false, tags: Vec::new() };
+
 /// The grammar of a program or a subcommand.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Entry {
@@ -186,6 +192,8 @@ pub(crate) struct Entry {
     pub(crate) lenient: bool,
     /// Options are one dash and a whole word.
     pub(crate) single_dash: bool,
+    /// The beginnings of flags that change nothing: `--no-*`.
+    pub(crate) families: Vec<&'static str>,
     pub(crate) subcommands: Vec<(Vec<&'static str>, Entry)>,
 }
 
@@ -218,6 +226,14 @@ fn fits(pattern: &str, word: &str) -> bool {
         None => one == word,
     })
 }
+
+/// The flags of one letter.
+const FLAGS: &[&str] = &[
+    "-0", "-1", "-2", "-3", "-4", "-5", "-6", "-7", "-8", "-9", "-A", "-B", "-C", "-D", "-E", "-F", "-G", "-H", "-I",
+    "-J", "-K", "-L", "-M", "-N", "-O", "-P", "-Q", "-R", "-S", "-T", "-U", "-V", "-W", "-X", "-Y", "-Z", "-a", "-b",
+    "-c", "-d", "-e", "-f", "-g", "-h", "-i", "-j", "-k", "-l", "-m", "-n", "-o", "-p", "-q", "-r", "-s", "-t", "-u",
+    "-v", "-w", "-x", "-y", "-z",
+];
 
 type Entries = Vec<(Vec<&'static str>, Entry)>;
 
@@ -253,6 +269,15 @@ fn entry(body: &'static str) -> Result<Entry, String> {
         match token {
             "*" => entry.lenient = true,
             "@single" => entry.single_dash = true,
+            token if token.starts_with("-[") && token.ends_with(']') => {
+                let letters = token.get(2..token.len() - 1).unwrap_or("");
+                for letter in FLAGS.iter().filter(|flag| flag.get(1..).is_some_and(|letter| letters.contains(letter))) {
+                    entry.options.insert(letter, FLAG.clone());
+                }
+            }
+            token if token.starts_with("--") && token.ends_with('*') => {
+                entry.families.push(token.trim_end_matches('*'));
+            }
             token => {
                 let (names, opt) = option(token)?;
                 for name in names {
@@ -336,6 +361,7 @@ fn role(name: &str) -> Result<Role, String> {
         "awk" => Role::Awk,
         "gitconfig" => Role::GitConfig,
         "sshconfig" => Role::SshConfig,
+        "jq" => Role::Jq,
         "method" => Role::Method,
         "mode" => Role::Mode,
         "cd" => Role::Folder,

@@ -34,8 +34,8 @@ pub(crate) struct Scope {
     /// Whether the parameters are those that are listed.
     pub(crate) parameters_known: bool,
     /// The folders that the shell may be in; none where that is unknown.
-    folders: Vec<String>,
-    previous: Vec<String>,
+    folders: Rc<Vec<String>>,
+    previous: Rc<Vec<String>>,
     /// Whether an error ends the shell.
     pub(crate) errexit: bool,
 }
@@ -48,8 +48,8 @@ impl Scope {
             aliases: Rc::default(),
             parameters: vec![Word::text("bash")],
             parameters_known: false,
-            folders: vec![folder],
-            previous: Vec::new(),
+            folders: Rc::new(vec![folder]),
+            previous: Rc::default(),
             errexit: false,
         }
     }
@@ -101,18 +101,18 @@ impl Scope {
 
     /// The folders that the shell may be in, or `None` where nothing is known.
     pub(crate) fn folders(&self) -> Option<&[String]> {
-        (!self.folders.is_empty()).then_some(&self.folders)
+        (!self.folders.is_empty()).then_some(self.folders.as_slice())
     }
 
     /// Where `cd -` leads.
     pub(crate) fn previous(&self) -> Option<&[String]> {
-        (!self.previous.is_empty()).then_some(&self.previous)
+        (!self.previous.is_empty()).then_some(self.previous.as_slice())
     }
 
     /// Changes the folder; no folder means an unknown one.
     pub(crate) fn change_folder(&mut self, mut to: Vec<String>) {
         to.truncate(MAX_FOLDERS);
-        self.previous = std::mem::replace(&mut self.folders, to);
+        self.previous = std::mem::replace(&mut self.folders, Rc::new(to));
     }
 
     /// Forgets what a file that is not seen may have changed.
@@ -124,26 +124,32 @@ impl Scope {
 
     /// This state, in the folders of `before`: what holds where a change of folder did not work.
     pub(crate) fn if_folder_change_failed(&self, before: &Self) -> Self {
-        Self { folders: before.folders.clone(), previous: before.previous.clone(), ..self.clone() }
+        Self { folders: Rc::clone(&before.folders), previous: Rc::clone(&before.previous), ..self.clone() }
     }
 
     /// Adds other folders to those that the shell may be in; none means that nothing is known.
-    pub(crate) fn join_folders(&mut self, others: &[String]) {
-        if self.folders == others {
+    pub(crate) fn join_folders(&mut self, others: &Rc<Vec<String>>) {
+        if Rc::ptr_eq(&self.folders, others) || self.folders == *others {
             return;
         }
-        if self.folders.is_empty() || others.is_empty() {
-            self.folders.clear();
+        let folders = Rc::make_mut(&mut self.folders);
+        if folders.is_empty() || others.is_empty() {
+            folders.clear();
             return;
         }
-        for folder in others {
-            if !self.folders.contains(folder) {
-                self.folders.push(folder.clone());
+        for folder in others.iter() {
+            if !folders.contains(folder) {
+                folders.push(folder.clone());
             }
         }
-        if self.folders.len() > MAX_FOLDERS {
-            self.folders.clear();
+        if folders.len() > MAX_FOLDERS {
+            folders.clear();
         }
+    }
+
+    /// The same folders, to compare with later.
+    pub(crate) fn here(&self) -> Rc<Vec<String>> {
+        Rc::clone(&self.folders)
     }
 
     /// Whether variables and folders are those of `other`.
@@ -168,7 +174,7 @@ impl Scope {
                 aliases.entry(name.clone()).or_insert_with(|| value.clone());
             }
         }
-        self.join_folders(&other.folders);
+        self.join_folders(&other.here());
         self.parameters_known &= other.parameters_known && self.parameters == other.parameters;
         self.errexit &= other.errexit;
     }

@@ -5,6 +5,9 @@ use std::collections::BTreeSet;
 /// The most patterns that a list of files is followed by.
 const MAX_LISTING: usize = 16;
 
+/// The most places that data is known to come from.
+const MAX_SOURCES: usize = 64;
+
 /// A field of a command after expansion: text that is known, glob characters that are not quoted, and holes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Word {
@@ -237,6 +240,26 @@ impl Stream {
         Self { text: Some(text.into()), ..Self::default() }
     }
 
+    /// The same origin, without the content.
+    pub(crate) fn origin(&self) -> Self {
+        Self { text: None, listing: self.listing.clone(), sources: self.sources.clone(), ..*self }
+    }
+
+    /// Adds where data comes from. Beyond the bound it comes from anywhere.
+    fn add_sources(&mut self, more: BTreeSet<String>) {
+        if self.sources.is_empty() {
+            self.sources = more;
+            return;
+        }
+        for source in more {
+            if self.sources.len() >= MAX_SOURCES {
+                self.sources.insert("?".to_owned());
+                return;
+            }
+            self.sources.insert(source);
+        }
+    }
+
     /// The same origin with other content.
     pub(crate) fn with_text(mut self, text: Option<String>) -> Self {
         self.text = text;
@@ -263,7 +286,7 @@ impl Stream {
         };
         self.decoded |= other.decoded;
         self.remote |= other.remote;
-        self.sources.extend(other.sources);
+        self.add_sources(other.sources);
         self.list(other.listing);
         self
     }
@@ -275,7 +298,7 @@ impl Stream {
         }
         self.decoded |= other.decoded;
         self.remote |= other.remote;
-        self.sources.extend(other.sources);
+        self.add_sources(other.sources);
         self.list(other.listing);
         self
     }

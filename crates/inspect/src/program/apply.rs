@@ -46,12 +46,12 @@ impl Machine<'_> {
         if super::only_asks(rest) || tags.contains(&&Tag::Inert) {
             return Stream::unknown();
         }
-        for option in &parsed.unlisted {
+        for (option, effect) in &parsed.unlisted {
             if matches!(option.as_str(), "--help" | "--version") {
                 return Stream::unknown();
             }
             let message = format!("the option {option} of `{}` is not in the catalogue", self.by);
-            self.unknown(UnknownKind::Option, Effect::Execute, message);
+            self.unknown(UnknownKind::Option, *effect, message);
         }
         let mut doing = Doing {
             recursive: tags.contains(&&Tag::Recursive),
@@ -275,6 +275,7 @@ impl Machine<'_> {
                 doing.scripted = true;
                 self.awk(word);
             }
+            Role::Jq => self.filter_of_json(word, doing),
             Role::GitConfig => self.git_config(word),
             Role::SshConfig => self.ssh_config(word),
             Role::Named => {
@@ -284,6 +285,26 @@ impl Machine<'_> {
             Role::Package => self.package(word, doing),
             Role::Volume => self.volume(word),
             Role::Socat => self.socat(word, doing),
+        }
+    }
+
+    /// A filter of `jq`: the only thing that it reaches besides its input is the environment (jq manual, "$ENV, env").
+    fn filter_of_json(&mut self, word: &Word, doing: &mut Doing) {
+        let text = word.shown();
+        let names = |at: usize, end: usize| {
+            let before = text.get(..at).and_then(|head| head.chars().next_back());
+            let after = text.get(end..).and_then(|tail| tail.chars().next());
+            let joins = |c: char| c.is_alphanumeric() || matches!(c, '_' | '"' | ':');
+            !before.is_some_and(|c| joins(c) || c == '.') && !after.is_some_and(joins)
+        };
+        let reads = text.contains("$ENV") || text.match_indices("env").any(|(at, _)| names(at, at + 3));
+        if reads {
+            self.touch_other(Effect::Read, TargetKind::Process, "env");
+            doing.read.sources.insert("env".to_owned());
+            doing.reads = true;
+            if !(text.contains("$ENV.") || text.contains("env.")) {
+                self.find(FindingKind::EnvironmentDump, format!("`{}` reads the whole environment", self.by));
+            }
         }
     }
 

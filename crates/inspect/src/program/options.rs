@@ -1,7 +1,12 @@
 //! Arguments against a grammar, as `getopt_long` reads them: clusters, attached values, abbreviated long options, `--`.
 
-use crate::catalogue::{Arity, Entry, Opt, Role, Slot, Tag};
+use countersign_plan::tool::Effect;
+
+use crate::catalogue::{Arity, Entry, FLAG, Opt, Role, Slot, Tag};
 use crate::machine::Word;
+
+/// The most options that are said not to be in the catalogue.
+const MAX_UNLISTED: usize = 8;
 
 /// Arguments by what they are.
 #[derive(Debug, Default)]
@@ -14,8 +19,8 @@ pub(crate) struct Parsed<'e> {
     pub(crate) operands: Vec<Word>,
     /// The program and arguments after the operands of a wrapper.
     pub(crate) command: Vec<Word>,
-    /// Options that the grammar does not list.
-    pub(crate) unlisted: Vec<String>,
+    /// Options that the grammar does not list, with the gravest effect that they may have.
+    pub(crate) unlisted: Vec<(String, Effect)>,
     /// The words that name the subcommand.
     pub(crate) path: Vec<String>,
 }
@@ -51,7 +56,10 @@ impl<'e> Grammar<'e> {
     }
 
     fn exact(&self, name: &str) -> Option<&'e Opt> {
-        self.levels.iter().rev().find_map(|level| level.options.get(name))
+        self.levels.iter().rev().find_map(|level| {
+            let family = || level.families.iter().any(|start| name.starts_with(start)).then_some(&FLAG);
+            level.options.get(name).or_else(family)
+        })
     }
 
     /// A long option by its name or by the beginning of it.
@@ -152,7 +160,8 @@ fn operands<'e>(grammar: &Grammar<'e>, args: &[Word], path: Vec<String>, before:
         }
         if !ended
             && text.len() > 1
-            && (text.starts_with('-') || (text.starts_with('+') && grammar.exact(&text).is_some()))
+            && (text.starts_with('-')
+                || (text.starts_with('+') && (grammar.exact(&text).or(grammar.exact("+"))).is_some()))
         {
             i += one(grammar, arg, &text, args.get(i), &mut out);
             continue;
@@ -169,6 +178,13 @@ fn operands<'e>(grammar: &Grammar<'e>, args: &[Word], path: Vec<String>, before:
 
 /// Reads one option; how many further arguments it takes.
 fn one<'e>(grammar: &Grammar<'e>, arg: &Word, text: &str, next: Option<&Word>, out: &mut Parsed<'e>) -> usize {
+    if let (Some(rest), Some(opt), None) = (text.strip_prefix('+'), grammar.exact("+"), grammar.exact(text)) {
+        // A line to begin at, or what to look for first, is no command.
+        if !(rest.starts_with('/') || rest.bytes().all(|b| b.is_ascii_digit())) {
+            out.tags.extend(&opt.tags);
+        }
+        return 0;
+    }
     if text.starts_with("--") || grammar.single_dash() {
         let (name, value) = match arg.split_once('=') {
             Some((name, value)) if grammar.exact(text).is_none() => (name.shown(), Some(value)),
@@ -247,9 +263,30 @@ fn take<'e>(opt: &'e Opt, value: Option<Word>, next: Option<&Word>, out: &mut Pa
 }
 
 fn unlisted(grammar: &Grammar<'_>, name: String, out: &mut Parsed<'_>) {
-    if !grammar.lenient() && !out.unlisted.contains(&name) {
-        out.unlisted.push(name);
+    let effect = if grammar.lenient() { told(&name) } else { Some(Effect::Execute) };
+    if let Some(effect) = effect
+        && out.unlisted.len() < MAX_UNLISTED
+        && !out.unlisted.iter().any(|(known, _)| *known == name)
+    {
+        out.unlisted.push((name, effect));
     }
+}
+
+/// What an option says of itself: the effect that its name speaks of, if any.
+fn told(name: &str) -> Option<Effect> {
+    let bare = name.trim_start_matches('-');
+    if !name.starts_with('-') || bare.len() < 4 || bare.starts_with("no-") {
+        return None;
+    }
+    let last = bare.rsplit(['-', '_', '.']).next().unwrap_or(bare).to_ascii_lowercase();
+    Some(match last.as_str() {
+        "exec" | "execute" | "command" | "cmd" | "eval" | "hook" | "preload" | "pager" | "editor" | "preprocessor"
+        | "askpass" | "program" | "rsh" => Effect::Execute,
+        "output" | "outfile" | "outdir" | "out" => Effect::Update,
+        "delete" | "remove" | "purge" | "wipe" | "erase" => Effect::Delete,
+        "upload" | "send" => Effect::Send,
+        _ => return None,
+    })
 }
 
 /// Gives each operand its role; operands beyond the grammar are left out of the result.

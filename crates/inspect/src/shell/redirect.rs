@@ -173,7 +173,7 @@ impl Machine<'_> {
         let mut words = command.word_or_name.as_ref().map_or_else(Vec::new, |name| self.fields(&name.value));
         let name = words.first().and_then(Word::constant).unwrap_or("").to_owned();
         let declares = DECLARING.contains(&name.as_str());
-        let passing = if name == "tee" { stdin.clone() } else { stdin.clone().with_text(None) };
+        let passing = if name == "tee" { stdin.clone() } else { stdin.origin() };
         for item in suffix {
             self.argument(item, declares, &passing, &mut words);
         }

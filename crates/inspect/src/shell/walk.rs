@@ -42,7 +42,7 @@ impl Machine<'_> {
     /// `a && b || c`: in `b` the folder and variables of `a` hold; afterwards either may.
     fn and_or(&mut self, list: &AndOrList, stdin: &Stream) -> Stream {
         if list.additional.is_empty() {
-            let before = self.scope.folders().map(<[String]>::to_vec).unwrap_or_default();
+            let before = self.scope.here();
             let out = self.pipeline(&list.first, stdin);
             if !self.scope.errexit {
                 self.scope.join_folders(&before);
@@ -85,7 +85,7 @@ impl Machine<'_> {
             self.scope.join(&other);
         }
         if !self.scope.errexit {
-            self.scope.join_folders(failed.folders().unwrap_or_default());
+            self.scope.join_folders(&failed.here());
         }
         out
     }

@@ -1,8 +1,9 @@
 //! Credentials: formats that their issuers document, and values that names announce.
 
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
-use regex::{Regex, RegexSet};
+use aho_corasick::{AhoCorasick, AhoCorasickBuilder, MatchKind};
+use regex::Regex;
 
 /// A credential in a text.
 #[derive(Debug)]
@@ -13,106 +14,217 @@ pub(super) struct Secret {
     pub(super) certain: bool,
 }
 
-/// Formats with a prefix of their own, each from its issuer's documentation. No pattern can match across long stretches.
-const FORMATS: &[(&str, &str)] = &[
-    ("an AWS access key id", r"\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}\b"),
-    ("a GitHub token", r"\b(?:gh[pousr]_[A-Za-z0-9]{36,255}|github_pat_[A-Za-z0-9_]{60,255})\b"),
-    ("a GitLab token", r"\bgl(?:pat|dt|rt|cbt|ptt|ft|soat|agent)-[A-Za-z0-9_-]{20,64}"),
-    ("a Slack token", r"\bxox[abeoprs]-[A-Za-z0-9-]{10,250}|\bxapp-[0-9]-[A-Za-z0-9-]{20,250}"),
-    ("a Slack webhook", r"hooks\.slack\.com/(?:services|workflows)/T[A-Za-z0-9_]{6,16}/[A-Za-z0-9_/]{10,80}"),
-    ("a Stripe key", r"\b[rs]k_(?:live|test)_[A-Za-z0-9]{16,250}\b"),
-    ("an Anthropic key", r"\bsk-ant-[A-Za-z0-9_-]{20,250}"),
-    ("an OpenAI key", r"\bsk-(?:proj-|svcacct-|admin-)?[A-Za-z0-9_-]{32,250}"),
-    ("a Google API key", r"\bAIza[A-Za-z0-9_-]{35}"),
-    ("a Google OAuth secret", r"\bGOCSPX-[A-Za-z0-9_-]{20,40}|\bya29\.[A-Za-z0-9_-]{20,250}"),
-    ("an npm token", r"\bnpm_[A-Za-z0-9]{36}\b"),
-    ("a PyPI token", r"\bpypi-[A-Za-z0-9_-]{50,250}"),
-    ("a Docker Hub token", r"\bdckr_(?:pat|oat)_[A-Za-z0-9_-]{20,64}"),
-    ("a Hugging Face token", r"\bhf_[A-Za-z0-9]{30,64}\b"),
-    ("a DigitalOcean token", r"\bdo[opr]_v1_[a-f0-9]{64}\b"),
-    ("a SendGrid key", r"\bSG\.[A-Za-z0-9_-]{16,32}\.[A-Za-z0-9_-]{32,64}"),
-    ("a Twilio key", r"\bSK[0-9a-f]{32}\b"),
-    ("a Vault token", r"\bhv[sbr]\.[A-Za-z0-9_-]{20,250}"),
-    ("a Shopify token", r"\bshp(?:at|ca|pa|ss)_[a-fA-F0-9]{32}\b"),
-    ("a Telegram bot token", r"\b[0-9]{8,10}:AA[A-Za-z0-9_-]{33}"),
-    ("a Discord webhook", r"discord(?:app)?\.com/api/webhooks/[0-9]{15,22}/[A-Za-z0-9_-]{40,100}"),
-    ("a JSON web token", r"\beyJ[A-Za-z0-9_-]{8,512}\.eyJ[A-Za-z0-9_-]{8,512}\.[A-Za-z0-9_-]{8,512}"),
-    ("a private key", r"-----BEGIN (?:[A-Z]{2,12} ){0,2}PRIVATE KEY(?: BLOCK)?-----"),
-    ("an age key", r"\bAGE-SECRET-KEY-1[A-Z0-9]{58}"),
-    ("an Azure storage key", r"AccountKey=[A-Za-z0-9+/]{60,100}={0,2}"),
-    (
-        "a password in a URL",
-        r"\b[a-z][a-z0-9+.-]{1,20}://[^\s:/@$\x22'<>{}]{1,64}:[^\s:/@$\x22'<>{}*]{3,128}@[A-Za-z0-9.-]{1,128}",
+/// A format with letters of its own, from its issuer's documentation.
+struct Format {
+    what: &'static str,
+    /// Letters of which one stands in each value.
+    letters: &'static [&'static str],
+    /// How many characters may stand before them, and which.
+    before: (usize, fn(u8) -> bool),
+    /// The whole value, from its beginning.
+    pattern: &'static str,
+    compiled: OnceLock<Option<Regex>>,
+}
+
+impl Format {
+    const fn new(what: &'static str, letters: &'static [&'static str], pattern: &'static str) -> Self {
+        Self::after((0, |_| false), what, letters, pattern)
+    }
+
+    const fn after(
+        before: (usize, fn(u8) -> bool),
+        what: &'static str,
+        letters: &'static [&'static str],
+        pattern: &'static str,
+    ) -> Self {
+        Self { what, letters, before, pattern, compiled: OnceLock::new() }
+    }
+
+    /// Where the value is, of which `at` is the place of its letters. The pattern is compiled when it is first needed.
+    fn find(&self, text: &str, at: usize) -> Option<(usize, usize)> {
+        let bytes = text.as_bytes();
+        let mut start = at;
+        while at - start < self.before.0 && start > 0 && bytes.get(start - 1).is_some_and(|b| (self.before.1)(*b)) {
+            start -= 1;
+        }
+        let word = |b: &u8| b.is_ascii_alphanumeric() || *b == b'_';
+        let first = bytes.get(start).is_some_and(word);
+        if first && start > 0 && bytes.get(start - 1).is_some_and(word) {
+            return None;
+        }
+        let regex = self.compiled.get_or_init(|| Regex::new(&format!("^(?:{})", self.pattern)).ok()).as_ref()?;
+        let mut end = text.len().min(start + MAX_VALUE);
+        while !text.is_char_boundary(end) {
+            end -= 1;
+        }
+        regex.find(text.get(start..end)?).map(|found| (start, start + found.end()))
+    }
+}
+
+/// The longest value, in bytes.
+const MAX_VALUE: usize = 1600;
+
+static FORMATS: [Format; 31] = [
+    Format::new("an AWS access key id", &["AKIA", "ASIA", "ABIA", "ACCA"], r"[A-Z]{4}[A-Z2-7]{16}\b"),
+    Format::new(
+        "a GitHub token",
+        &["ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"],
+        r"(?:gh[pousr]_[A-Za-z0-9]{36,255}|github_pat_[A-Za-z0-9_]{60,255})\b",
     ),
-    ("a Cloudflare key", r"\bv1\.0-[a-f0-9]{24}-[a-f0-9]{146}\b"),
-    ("a Linear key", r"\blin_api_[A-Za-z0-9]{40}\b"),
-    ("a Postman key", r"\bPMAK-[a-f0-9]{24}-[a-f0-9]{34}\b"),
-    ("a Databricks token", r"\bdapi[a-f0-9]{32}\b"),
-    ("a Grafana token", r"\bglsa_[A-Za-z0-9]{32}_[a-f0-9]{8}\b"),
+    Format::new(
+        "a GitLab token",
+        &["glpat-", "gldt-", "glrt-", "glcbt-", "glptt-", "glft-", "glsoat-", "glagent-"],
+        r"gl[a-z]{2,5}-[A-Za-z0-9_-]{20,64}",
+    ),
+    Format::new(
+        "a Slack token",
+        &["xoxa-", "xoxb-", "xoxe-", "xoxo-", "xoxp-", "xoxr-", "xoxs-", "xapp-"],
+        r"(?:xox[abeoprs]-[A-Za-z0-9-]{10,250}|xapp-[0-9]-[A-Za-z0-9-]{20,250})",
+    ),
+    Format::new(
+        "a Slack webhook",
+        &["hooks.slack.com/"],
+        r"hooks\.slack\.com/(?:services|workflows)/T[A-Za-z0-9_]{6,16}/[A-Za-z0-9_/]{10,80}",
+    ),
+    Format::new(
+        "a Stripe key",
+        &["sk_live_", "sk_test_", "rk_live_", "rk_test_"],
+        r"[rs]k_(?:live|test)_[A-Za-z0-9]{16,250}\b",
+    ),
+    Format::new("an Anthropic key", &["sk-ant-"], r"sk-ant-[A-Za-z0-9_-]{20,250}"),
+    Format::new("an OpenAI key", &["sk-"], r"sk-(?:proj-|svcacct-|admin-)?[A-Za-z0-9_-]{32,250}"),
+    Format::new("a Google API key", &["AIza"], r"AIza[A-Za-z0-9_-]{35}"),
+    Format::new(
+        "a Google OAuth secret",
+        &["GOCSPX-", "ya29."],
+        r"(?:GOCSPX-[A-Za-z0-9_-]{20,40}|ya29\.[A-Za-z0-9_-]{20,250})",
+    ),
+    Format::new("an npm token", &["npm_"], r"npm_[A-Za-z0-9]{36}\b"),
+    Format::new("a PyPI token", &["pypi-"], r"pypi-[A-Za-z0-9_-]{50,250}"),
+    Format::new("a Docker Hub token", &["dckr_"], r"dckr_(?:pat|oat)_[A-Za-z0-9_-]{20,64}"),
+    Format::new("a Hugging Face token", &["hf_"], r"hf_[A-Za-z0-9]{30,64}\b"),
+    Format::new("a DigitalOcean token", &["doo_v1_", "dop_v1_", "dor_v1_"], r"do[opr]_v1_[a-f0-9]{64}\b"),
+    Format::new("a SendGrid key", &["SG."], r"SG\.[A-Za-z0-9_-]{16,32}\.[A-Za-z0-9_-]{32,64}"),
+    Format::new("a Twilio key", &["SK"], r"SK[0-9a-f]{32}\b"),
+    Format::new("a Vault token", &["hvs.", "hvb.", "hvr."], r"hv[sbr]\.[A-Za-z0-9_-]{20,250}"),
+    Format::new("a Shopify token", &["shpat_", "shpca_", "shppa_", "shpss_"], r"shp(?:at|ca|pa|ss)_[a-fA-F0-9]{32}\b"),
+    Format::after((10, |b| b.is_ascii_digit()), "a Telegram bot token", &[":AA"], r"[0-9]{8,10}:AA[A-Za-z0-9_-]{33}"),
+    Format::new(
+        "a Discord webhook",
+        &["discord.com/api/webhooks/", "discordapp.com/api/webhooks/"],
+        r"discord(?:app)?\.com/api/webhooks/[0-9]{15,22}/[A-Za-z0-9_-]{40,100}",
+    ),
+    Format::new(
+        "a JSON web token",
+        &["eyJ"],
+        r"eyJ[A-Za-z0-9_-]{8,512}\.eyJ[A-Za-z0-9_-]{8,512}\.[A-Za-z0-9_-]{8,512}",
+    ),
+    Format::new("a private key", &["-----BEGIN "], r"-----BEGIN (?:[A-Z]{2,12} ){0,2}PRIVATE KEY(?: BLOCK)?-----"),
+    Format::new("an age key", &["AGE-SECRET-KEY-1"], r"AGE-SECRET-KEY-1[A-Z0-9]{58}"),
+    Format::new("an Azure storage key", &["AccountKey="], r"AccountKey=[A-Za-z0-9+/]{60,100}={0,2}"),
+    Format::after(
+        (21, |b| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'+' | b'.' | b'-')),
+        "a password in a URL",
+        &["://"],
+        r"[a-z][a-z0-9+.-]{1,20}://[^\s:/@$\x22'<>{}]{1,64}:[^\s:/@$\x22'<>{}*]{3,128}@[A-Za-z0-9.-]{1,128}",
+    ),
+    Format::new("a Cloudflare key", &["v1.0-"], r"v1\.0-[a-f0-9]{24}-[a-f0-9]{146}\b"),
+    Format::new("a Linear key", &["lin_api_"], r"lin_api_[A-Za-z0-9]{40}\b"),
+    Format::new("a Postman key", &["PMAK-"], r"PMAK-[a-f0-9]{24}-[a-f0-9]{34}\b"),
+    Format::new("a Databricks token", &["dapi"], r"dapi[a-f0-9]{32}\b"),
+    Format::new("a Grafana token", &["glsa_"], r"glsa_[A-Za-z0-9]{32}_[a-f0-9]{8}\b"),
 ];
 
-/// A name that says that a secret follows, and the value.
-const NAMED: &str = r#"(?i)\b[a-z0-9_.-]{0,40}(?:passw(?:or)?d|passphrase|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|credential)[a-z0-9_.-]{0,20}["']?\s{0,4}[:=]\s{0,4}["']?([A-Za-z0-9+/_.~=-]{12,128})"#;
+/// Words of names that say that a secret follows.
+const NAMES: &[&str] = &[
+    "password",
+    "passwd",
+    "passphrase",
+    "secret",
+    "token",
+    "api_key",
+    "api-key",
+    "apikey",
+    "access_key",
+    "access-key",
+    "accesskey",
+    "private_key",
+    "private-key",
+    "privatekey",
+    "credential",
+];
 
-/// Letters that every format begins with or holds: most texts hold none and are done.
-static SET: LazyLock<Option<RegexSet>> = LazyLock::new(|| RegexSet::new(FORMATS.iter().map(|(_, format)| format)).ok());
+static LETTERS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
+    let letters = FORMATS.iter().flat_map(|format| format.letters);
+    AhoCorasickBuilder::new().match_kind(MatchKind::Standard).build(letters).ok()
+});
 
-static EACH: LazyLock<Vec<Option<Regex>>> =
-    LazyLock::new(|| FORMATS.iter().map(|(_, format)| Regex::new(format).ok()).collect());
+/// Which format each of the letters belongs to.
+static OWNERS: LazyLock<Vec<usize>> = LazyLock::new(|| {
+    FORMATS.iter().enumerate().flat_map(|(which, format)| std::iter::repeat_n(which, format.letters.len())).collect()
+});
 
-static ANNOUNCED: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(NAMED).ok());
+static ANNOUNCING: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
+    AhoCorasickBuilder::new().ascii_case_insensitive(true).match_kind(MatchKind::LeftmostLongest).build(NAMES).ok()
+});
 
 /// Whether any credential stands in a text.
 pub(super) fn any(text: &str) -> bool {
-    if text.len() < 12 {
-        return false;
-    }
-    SET.as_ref().is_none_or(|set| set.matches(text).iter().any(|which| real(which, text)))
-        || !announced(text).is_empty()
+    text.len() >= 12 && (LETTERS.is_none() || formatted(text).next().is_some() || announced(text).next().is_some())
 }
 
 /// Every credential in a text.
 pub(super) fn all(text: &str) -> Vec<Secret> {
-    let mut out = Vec::new();
-    let Some(set) = SET.as_ref() else { return out };
-    for which in set.matches(text) {
-        let Some(Some(regex)) = EACH.get(which) else { continue };
-        let what = FORMATS.get(which).map_or("", |(what, _)| what);
-        for found in regex.find_iter(text).filter(|found| !is_placeholder(found.as_str())) {
-            // Some formats begin like others.
-            if out.iter().any(|known: &Secret| known.start < found.end() && found.start() < known.end) {
-                continue;
-            }
-            out.push(Secret { start: found.start(), end: found.end(), what, certain: true });
-        }
-    }
-    for named in announced(text) {
-        if !out.iter().any(|known| known.start < named.end && named.start < known.end) {
-            out.push(named);
+    let mut out: Vec<Secret> = Vec::new();
+    // Some formats begin like others: the first in the list counts.
+    let mut found: Vec<(usize, Secret)> = formatted(text).take(MAX_SECRETS).collect();
+    found.sort_by_key(|(which, secret)| (*which, secret.start));
+    for secret in found.into_iter().map(|(_, secret)| secret).chain(announced(text).take(MAX_SECRETS)) {
+        if !out.iter().any(|known| known.start < secret.end && secret.start < known.end) {
+            out.push(secret);
         }
     }
     out
 }
 
-fn real(which: usize, text: &str) -> bool {
-    EACH.get(which)
-        .and_then(Option::as_ref)
-        .is_none_or(|regex| regex.find_iter(text).any(|found| !is_placeholder(found.as_str())))
+/// The most credentials of one text.
+const MAX_SECRETS: usize = 64;
+
+fn formatted(text: &str) -> impl Iterator<Item = (usize, Secret)> {
+    LETTERS.iter().flat_map(move |letters| letters.find_overlapping_iter(text)).filter_map(move |found| {
+        let which = *OWNERS.get(found.pattern().as_usize())?;
+        let format = FORMATS.get(which)?;
+        let (start, end) = format.find(text, found.start())?;
+        let real = !is_placeholder(text.get(start..end)?);
+        real.then_some((which, Secret { start, end, what: format.what, certain: true }))
+    })
 }
 
-fn announced(text: &str) -> Vec<Secret> {
-    let Some(regex) = ANNOUNCED.as_ref() else { return Vec::new() };
-    regex
-        .captures_iter(text)
-        .filter_map(|found| found.get(1))
-        .filter(|value| is_random(value.as_str()) && !is_placeholder(value.as_str()))
-        .map(|value| Secret {
-            start: value.start(),
-            end: value.end(),
+/// Values that look random after a name that says that a secret follows: `name = "value"`.
+fn announced(text: &str) -> impl Iterator<Item = Secret> {
+    ANNOUNCING.iter().flat_map(move |names| names.find_iter(text)).filter_map(move |found| {
+        let bytes = text.as_bytes();
+        let run = |from: usize, most: usize, is: fn(u8) -> bool| {
+            from + bytes.get(from..).unwrap_or_default().iter().take(most).take_while(|b| is(**b)).count()
+        };
+        let quote = |b: u8| matches!(b, b'"' | b'\'');
+        let blank = |b: u8| matches!(b, b' ' | b'\t');
+        let at = run(found.end(), 20, |b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.' | b'-'));
+        let at = run(run(at, 1, quote), 4, blank);
+        let value = run(at, 1, |b| matches!(b, b':' | b'='));
+        if value == at {
+            return None;
+        }
+        let start = run(run(value, 4, blank), 1, quote);
+        let end = run(start, 128, |b| b.is_ascii_alphanumeric() || b"+/_.~=-".contains(&b));
+        let value = text.get(start..end).filter(|value| value.len() >= 12)?;
+        (is_random(value) && !is_placeholder(value)).then_some(Secret {
+            start,
+            end,
             what: "a value that a name calls a secret",
             certain: false,
         })
-        .collect()
+    })
 }
 
 /// Whether a value has the look of chance: both letters and digits, and many different ones.
