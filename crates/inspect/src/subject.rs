@@ -34,7 +34,7 @@ fn vector(argv: &[Option<String>], stdin: Option<&str>, context: &Context) -> In
             Some(text) => Word::text(text.as_str()),
             None => Word::hole(format!("argument {i}")),
         });
-        let stdin = stdin.map_or_else(Stream::empty, Stream::constant);
+        let stdin = stdin.map_or_else(Stream::unknown, Stream::constant);
         machine.start(words.collect(), stdin);
     })
 }

@@ -33,8 +33,8 @@ pub enum Subject {
     Argv {
         /// Program and arguments; `None` for one that has no value yet.
         argv: Vec<Option<String>>,
-        /// What it reads from standard input, where that is known.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        /// What it reads from standard input; `None` where that has no value yet.
+        #[serde(default)]
         stdin: Option<String>,
         /// Where it would run.
         context: Context,
@@ -94,13 +94,7 @@ impl Context {
     /// A context with nothing known but the two folders.
     #[must_use]
     pub fn new(cwd: impl Into<String>, home: impl Into<String>) -> Self {
-        Self {
-            cwd: cwd.into(),
-            home: home.into(),
-            env: BTreeMap::new(),
-            env_complete: false,
-            files: BTreeMap::new(),
-        }
+        Self { cwd: cwd.into(), home: home.into(), env: BTreeMap::new(), env_complete: false, files: BTreeMap::new() }
     }
 }
 
@@ -466,7 +460,14 @@ mod tests {
     use crate::tool::{Effect, TargetKind};
 
     fn touch(name: String) -> Touch {
-        Touch { effect: Effect::Read, kind: TargetKind::File, name, pattern: false, recursive: false, by: String::new() }
+        Touch {
+            effect: Effect::Read,
+            kind: TargetKind::File,
+            name,
+            pattern: false,
+            recursive: false,
+            by: String::new(),
+        }
     }
 
     fn read(inspection: &Inspection) -> Result<Inspection, serde_json::Error> {
@@ -505,7 +506,9 @@ mod tests {
         let finding =
             Finding { kind: FindingKind::Secret, message: String::new(), span: Some(Span { start: 2, end: 1 }) };
         assert!(read(&Inspection { findings: vec![finding], ..Inspection::default() }).is_err());
-        assert!(serde_json::from_str::<Inspection>(r#"{"programs":[],"touches":[],"flows":[],"unknowns":[]}"#).is_err());
+        assert!(
+            serde_json::from_str::<Inspection>(r#"{"programs":[],"touches":[],"flows":[],"unknowns":[]}"#).is_err()
+        );
     }
 
     #[test]

@@ -7,12 +7,16 @@ mod arguments;
 mod builtin;
 mod egress;
 mod git;
+mod inspected;
 mod programs;
 mod remote;
 mod sql;
+mod written;
 
 pub(crate) use arguments::{Arg, substitute};
 pub(crate) use egress::{of as egress, secrets};
+pub(crate) use inspected::literal_folder;
+pub(crate) use written::{Written, write_down};
 
 use countersign_plan::access::{Access, FileIdentity, Resource};
 use countersign_plan::confinement::Profile;
@@ -45,6 +49,8 @@ pub(crate) struct Touch {
     /// Who receives, for hosts and identities.
     pub(crate) standing: Option<Standing>,
     pub(crate) recursive: bool,
+    /// Whether the name is a pattern or has a part that is not known, so that it stands for several resources.
+    pub(crate) pattern: bool,
     pub(crate) by: By,
 }
 
@@ -55,6 +61,8 @@ pub(crate) enum By {
     Tool,
     /// By a move: what is removed here appears at the destination.
     Move,
+    /// By a command line that was read: what it names.
+    Command,
     /// By a program, anywhere below: the sandbox's view bounds it, hides what is restricted and keeps what is protected.
     View,
     /// By git, inside its own folder and the files that it tracks.
@@ -69,12 +77,40 @@ pub(crate) struct Derived {
     pub(crate) findings: Vec<Reason>,
     /// Where references stand in what is touched.
     pub(crate) open: Vec<Open>,
+    /// Data that commands send away.
+    pub(crate) leaving: Vec<Leaving>,
     /// For an execute effect: whether every part of the command line is understood.
     pub(crate) execution: Execution,
+    /// The parts of it that nobody understood, and how far they are understood.
+    pub(crate) unclear: Vec<(Execution, String)>,
     /// A refined effect that the tool's class of reversibility does not speak about.
     pub(crate) beyond_manifest: Option<Beyond>,
     pub(crate) profile: Option<Profile>,
     pub(crate) programs: Vec<String>,
+}
+
+/// Data that a command sends to a host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Leaving {
+    pub(crate) origin: Origin,
+    /// The host, `?` where it is not known.
+    pub(crate) to: String,
+    pub(crate) standing: Standing,
+}
+
+/// Where data that leaves comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// A file, or the files of a pattern.
+    File { name: String, resolved: Option<String> },
+    /// The environment.
+    Environment,
+    /// One variable of it.
+    Variable,
+    /// A credential that stands in the command.
+    Secret,
+    /// Nobody knows.
+    Unknown,
 }
 
 /// A reference in what is touched.
@@ -113,6 +149,8 @@ pub(crate) enum Beyond {
 pub(crate) struct Scene<'a> {
     pub(crate) deployment: &'a Deployment,
     pub(crate) facts: &'a dyn Facts,
+    /// What was written before.
+    pub(crate) written: &'a Written,
 }
 
 /// What the tool does with these arguments. `args` is an object in which inputs are filled.
@@ -275,7 +313,8 @@ impl Deriving<'_> {
             path_kind: fact.kind,
             endpoint: None,
             standing: None,
-            recursive: recursive || (directory && !effect.is_harmless() && by != By::Git),
+            recursive: recursive || (directory && changes(effect) && by != By::Git),
+            pattern: false,
             by,
             name,
         });
@@ -349,6 +388,11 @@ impl Deriving<'_> {
     }
 }
 
+/// Whether an effect on a file changes it.
+pub(crate) const fn changes(effect: Effect) -> bool {
+    !matches!(effect, Effect::None | Effect::Read | Effect::Execute)
+}
+
 impl Touch {
     pub(crate) const fn plain(effect: Effect, kind: TargetKind, name: String) -> Self {
         Self {
@@ -361,8 +405,14 @@ impl Touch {
             endpoint: None,
             standing: None,
             recursive: false,
+            pattern: false,
             by: By::Tool,
         }
+    }
+
+    /// Whether the resource is other afterwards than before; running a file leaves it as it is.
+    pub(crate) const fn changes(&self) -> bool {
+        changes(self.effect)
     }
 
     /// Whether a reference has still to name it.

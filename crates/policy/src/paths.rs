@@ -138,6 +138,31 @@ pub fn is_kernel(path: &str) -> bool {
     KERNEL.iter().any(|dir| is_within(path, dir))
 }
 
+/// Whether `path` lies where the system keeps its programs.
+#[must_use]
+pub fn is_of_system(path: &str) -> bool {
+    ["/usr", "/bin", "/sbin", "/lib", "/lib64", "/nix/store"].iter().any(|dir| is_within(path, dir))
+        && !is_within(path, "/usr/local")
+}
+
+/// Whether `path` is a device that holds nothing of anybody's (Filesystem Hierarchy Standard, `/dev`).
+#[must_use]
+pub fn is_harmless_device(path: &str) -> bool {
+    let known = ["null", "zero", "full", "random", "urandom", "stdin", "stdout", "stderr", "tty"];
+    path.strip_prefix("/dev/").is_some_and(|name| known.contains(&name) || name.starts_with("fd/"))
+}
+
+/// Whether `path` shows a process, its memory or its environment rather than the machine.
+#[must_use]
+pub fn is_of_process(path: &str) -> bool {
+    let of = |first: &str| {
+        let number = !first.is_empty() && first.bytes().all(|b| b.is_ascii_digit());
+        let pattern = first.contains(['*', '?', '[', '$']);
+        number || pattern || matches!(first, "self" | "thread-self" | "kcore" | "kmsg" | "kallsyms" | "keys")
+    };
+    path == "/proc" || path.strip_prefix("/proc/").is_some_and(|rest| of(rest.split('/').next().unwrap_or("")))
+}
+
 /// `text` in folded case: what differs only in case is equal, also beyond ASCII (`ſ` is `s`, `ß` is `ss`).
 #[must_use]
 pub fn fold(text: &str) -> Cow<'_, str> {

@@ -10,6 +10,7 @@ mod defaults;
 mod flow;
 mod goal;
 mod judge;
+mod leaving;
 mod plan;
 mod prepare;
 mod resources;
@@ -182,7 +183,7 @@ pub fn recheck(request: &Request<'_>, step: &StepId, args: &Value) -> (StepRevie
         return (StepReview::blocked(step.clone()), vec![reason]);
     };
     if let Some(slot) = prepared.get_mut(i) {
-        *slot = Prepared::concrete(request, slot.step, args);
+        *slot = slot.with_concrete(request, args);
     }
     let judged = judge::step(&View::new(request, &prepared), i);
     let mut reasons = judged.reasons;

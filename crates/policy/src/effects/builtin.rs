@@ -1,6 +1,7 @@
 //! The built-in tools, each read exactly (FORMATS §3).
 
 use countersign_plan::confinement::Profile;
+use countersign_plan::inspection::{Inspection, Subject};
 use countersign_plan::pointer::Pointer;
 use countersign_plan::text;
 use countersign_plan::tool::{Definition, Effect, TargetKind};
@@ -8,6 +9,7 @@ use countersign_plan::value::Expr;
 use countersign_plan::verdict::{Code, Decision};
 
 use super::arguments::{Arg, literal_prefix};
+use super::inspected::{code_of, line_around_references, script_language};
 use super::{Beyond, By, Deriving, Execution, sql};
 use crate::facts::PathKind;
 use crate::hosts::Endpoint;
@@ -35,7 +37,10 @@ impl Deriving<'_> {
                 let recursive = name != "read_file";
                 self.file(tool, Effect::Read, "path", recursive, By::Tool);
             }
-            "write_file" | "append_file" => self.file(tool, Effect::Update, "path", false, By::Tool),
+            "write_file" | "append_file" => {
+                self.file(tool, Effect::Update, "path", false, By::Tool);
+                self.script();
+            }
             "create_directory" => self.file(tool, Effect::Create, "path", false, By::Tool),
             "delete_file" => self.file(tool, Effect::Delete, "path", false, By::Tool),
             "delete_directory" => self.file(tool, Effect::Delete, "path", true, By::Tool),
@@ -164,23 +169,20 @@ impl Deriving<'_> {
             self.found(Code::ToolReference, Decision::Block, "/database is a literal, never a reference");
             return;
         };
-        let statement = match self.named("sql") {
-            Arg::Text(sql) => {
-                if let Err(hidden) = text::check_visible(&sql) {
-                    self.found(
-                        Code::PlanHiddenText,
-                        Decision::Block,
-                        format!("the statement hides something: {hidden}"),
-                    );
-                }
-                sql::classify(&sql)
-            }
-            // A reference is inserted as one parameter: what stands around it is read.
-            _ => self
-                .args
-                .at(&Pointer::from_segments(vec!["sql".to_owned()]))
-                .and_then(|expr| sql::around_references(&expr))
-                .map_or_else(sql::Statement::unknown, |text| sql::classify(&text)),
+        // A reference is inserted as one parameter: what stands around it is read.
+        let expr = self.args.at(&Pointer::from_segments(vec!["sql".to_owned()]));
+        let sql = match self.named("sql") {
+            Arg::Text(sql) => Some(sql),
+            _ => expr.and_then(|expr| sql::around_references(&expr)),
+        };
+        if let Some(Err(hidden)) = sql.as_deref().map(text::check_visible) {
+            let message = format!("the statement hides something: {hidden}");
+            self.found(Code::PlanHiddenText, Decision::Block, message);
+        }
+        let statement = match sql.map(|text| (self.scene.facts.inspect(&Subject::Sql { text: text.clone() }), text)) {
+            Some((Ok(inspection), _)) => self.statement(inspection),
+            Some((Err(_), text)) => sql::classify(&text),
+            None => sql::Statement::unknown(),
         };
         if let Some(what) = statement.forbidden {
             let message = format!("{what} leaves the database or loads code into it");
@@ -209,9 +211,40 @@ impl Deriving<'_> {
         }
     }
 
+    /// What a parsed text of statements does to its database; what it does elsewhere is taken over as it is.
+    fn statement(&mut self, mut inspection: Inspection) -> sql::Statement {
+        let mut effects: Vec<Effect> = Vec::new();
+        inspection.touches.retain(|touch| {
+            let inside = touch.kind == TargetKind::Database;
+            if inside && !effects.contains(&touch.effect) {
+                effects.push(touch.effect);
+            }
+            !inside
+        });
+        if effects.is_empty() {
+            effects.push(Effect::Read);
+        }
+        self.take_over(&inspection, By::Command);
+        sql::Statement { effects, ..sql::Statement::default() }
+    }
+
+    /// A script that is written will be run: what would never be allowed as a command is asked about before it stands there.
+    fn script(&mut self) {
+        let (Arg::Text(path), Arg::Text(text)) = (self.named("path"), self.named("content")) else { return };
+        let Some(language) = script_language(&path, &text) else { return };
+        let subject = Subject::Code { language, text, context: self.context(&self.place().clone()) };
+        let Ok(inspection) = self.scene.facts.inspect(&subject) else { return };
+        for finding in inspection.findings.iter().filter(|found| found.kind.decision() == Decision::Block) {
+            let message = format!("the script {path} would: {}", finding.message);
+            self.found(code_of(finding.kind), Decision::RequireApproval, message);
+        }
+    }
+
     fn execute_command(&mut self) {
         self.out.profile = Some(Profile::Toolchain);
         self.out.execution = Execution::Unanalysed;
+        let line = self.args.at(&Pointer::from_segments(vec!["command".to_owned()]));
+        let line = line.as_ref().and_then(line_around_references);
         match self.named("command") {
             Arg::Text(command) => {
                 if let Err(hidden) = text::check_visible(&command) {
@@ -229,6 +262,10 @@ impl Deriving<'_> {
         let shell = self.scene.facts.program("sh").unwrap_or_else(|| "/bin/sh".to_owned());
         self.other(Effect::Execute, TargetKind::Process, &shell);
         self.out.programs.push(shell);
+        if let Some(line) = line {
+            let context = self.context(&self.start());
+            self.inspected(&Subject::Shell { line, context }, By::Command);
+        }
         self.surroundings();
     }
 }

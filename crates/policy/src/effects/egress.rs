@@ -11,7 +11,7 @@ use countersign_plan::value::Expr;
 use url::Url;
 
 use super::arguments::Arg;
-use super::{Derived, Deriving, Scene};
+use super::{By, Derived, Deriving, Scene};
 use crate::deployment::{Deployment, Standing};
 use crate::hosts::{Endpoint, Host};
 use crate::identities;
@@ -98,7 +98,7 @@ fn http(method: &str, url: &str, deployment: &Deployment) -> Option<HttpGrant> {
 
 /// Programs of the step may open streams to the hosts that the plan's privileges name and the review judged.
 fn connections(derived: &Derived, deployment: &Deployment) -> Vec<HostGrant> {
-    let sends = derived.touches.iter().filter(|touch| touch.effect == Effect::Send);
+    let sends = derived.touches.iter().filter(|touch| touch.effect == Effect::Send || touch.by == By::Command);
     let mut grants: Vec<HostGrant> =
         sends.filter_map(|touch| touch.endpoint.as_ref()).filter_map(|at| host(at, deployment)).collect();
     grants.sort();

@@ -1,6 +1,7 @@
 //! Programs by argv: the entry program, its surroundings, and what the sandbox lets it touch.
 
 use countersign_plan::confinement::Profile;
+use countersign_plan::inspection::Subject;
 use countersign_plan::pointer::Pointer;
 use countersign_plan::text;
 use countersign_plan::tool::{Effect, TargetKind};
@@ -72,6 +73,17 @@ impl Deriving<'_> {
                 Arg::Absent | Arg::Other | Arg::List(_) => {}
             }
         }
+        let word = |arg: &Arg| arg.text().map(str::to_owned);
+        let stdin = match self.named("stdin") {
+            Arg::Text(text) => Some(text),
+            Arg::Absent => Some(String::new()),
+            Arg::Open | Arg::List(_) | Arg::Other => None,
+        };
+        let context = self.context(&self.start());
+        let subject = Subject::Argv { argv: argv.iter().map(word).collect(), stdin, context };
+        if !self.inspected(&subject, By::Command) {
+            self.out.execution = Execution::Uncatalogued;
+        }
         self.surroundings();
     }
 
@@ -104,7 +116,7 @@ impl Deriving<'_> {
     }
 
     /// Relative paths as the program sees them.
-    fn start(&self) -> Place {
+    pub(super) fn start(&self) -> Place {
         let cwd = self.named("cwd");
         match cwd.text().map(|cwd| self.place().normalise(cwd)) {
             Some(Ok(cwd)) => self.place().at(cwd),
@@ -118,6 +130,7 @@ impl Deriving<'_> {
             Arg::Text(cwd) => self.path(Effect::Read, TargetKind::Directory, &cwd, false, By::Tool),
             Arg::Open => {
                 self.open(Effect::Read, TargetKind::Directory, Pointer::from_segments(vec!["cwd".to_owned()]));
+                self.out.execution = Execution::Unanalysed;
             }
             Arg::Absent | Arg::Other | Arg::List(_) => {}
         }
@@ -145,7 +158,7 @@ impl Deriving<'_> {
                 self.out.execution = Execution::Unanalysed;
             }
         }
-        self.view_of_workspace();
+        self.view();
     }
 
     /// The workspace, in which a program may change anything.

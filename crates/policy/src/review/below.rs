@@ -30,7 +30,10 @@ pub(super) fn check(request: &Request<'_>, prepared: &Prepared<'_>) -> Found {
         match touch.by {
             By::View | By::Git => view(request, prepared, touch, &mut found),
             By::Tool if touch.effect == Effect::Read && !changes_too => reading(request, prepared, touch, &mut found),
-            By::Tool | By::Move => taking(request, prepared, touch, &mut found),
+            // What a program reads below is what its view shows; what it runs below is read there.
+            By::Command if touch.effect == Effect::Read => reading(request, prepared, touch, &mut found),
+            By::Command if !touch.changes() => {}
+            By::Tool | By::Move | By::Command => taking(request, prepared, touch, &mut found),
         }
     }
     found.masked.sort_unstable();

@@ -119,7 +119,10 @@ impl<'a> Bounds<'a> {
         let Patterns { read, write } = patterns;
         for touch in prepared.derived.touches.iter().filter(|t| t.by != By::View && !t.is_open()) {
             if let Some(seen) = touch.seen() {
-                let (bound, word) = if touch.effect.is_harmless() { (read, "read") } else { (write, "write") };
+                if touch.by == By::Command && request.deployment.in_temporary(&seen) {
+                    continue;
+                }
+                let (bound, word) = if touch.changes() { (write, "write") } else { (read, "read") };
                 match bound {
                     None => {}
                     Some(Ok(set)) if seen.inside(set) => {}

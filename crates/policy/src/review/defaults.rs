@@ -7,6 +7,7 @@ use super::prepare::Prepared;
 use super::{Request, ReversibleBy, goal};
 use crate::deployment::Standing;
 use crate::effects::{By, Execution, Touch};
+use crate::paths;
 
 /// Ports through which a whole machine or cluster is commanded: not part of "internal hosts: any method".
 const CONTROL_PLANE: [(u16, &str); 17] = [
@@ -59,6 +60,13 @@ pub(super) fn asks(request: &Request<'_>, prepared: &Prepared<'_>) -> Vec<Ask> {
             asks.push(ask);
         }
     }
+    for (how_far, message) in &prepared.derived.unclear {
+        let waivable = match how_far {
+            Execution::Analysed | Execution::Uncatalogued => Waivable::ByCondition,
+            Execution::Unanalysed => Waivable::Never,
+        };
+        asks.push(Ask { code: Code::ExecuteUnanalysed, message: message.clone(), waivable });
+    }
     asks
 }
 
@@ -88,6 +96,9 @@ fn ask(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> Option<
         Effect::Delete if on_network => network(touch, false),
         Effect::Delete if touch.by == By::Move => change(request, prepared, touch),
         Effect::Delete => removal(request, prepared, touch),
+        Effect::Execute if touch.by == By::Command => runs(request, prepared, touch),
+        // What is not clear about it is said of itself.
+        Effect::Execute if !prepared.derived.unclear.is_empty() => None,
         Effect::Execute => match prepared.derived.execution {
             Execution::Analysed => None,
             Execution::Uncatalogued => Some(Ask {
@@ -110,6 +121,34 @@ fn ask(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> Option<
         }
         Effect::Pay | Effect::Admin => never(Code::DefaultAsk, format!("{} asks, whatever rules allow", touch.effect)),
     }
+}
+
+/// Code that nobody looked at: a program of the system, the project's own build and tests, a script. It runs in the sandbox, with
+/// what the step was granted.
+fn runs(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> Option<Ask> {
+    let by_rule = |code, message: String| Some(Ask { code, message, waivable: Waivable::ByRule });
+    if let Some(seen) = touch.seen() {
+        if prepared.written.is_opaque(&touch.name, touch.recursive) {
+            return by_rule(
+                Code::ExecuteWritten,
+                format!("{} was written before, with a text nobody knows", touch.name),
+            );
+        }
+        if request.deployment.in_workspace(&seen) || seen.both(paths::is_of_system) {
+            return None;
+        }
+        return by_rule(Code::ExecuteUnanalysed, format!("{} is run, and lies outside of the workspace", touch.name));
+    }
+    if touch.kind == TargetKind::Other
+        && let Some(package) = touch.name.strip_prefix("package ")
+        && !goal::names_package(request.pinned_goal, package)
+    {
+        return by_rule(
+            Code::ExecuteUnanalysed,
+            format!("the package {package} runs code, and the goal does not name it"),
+        );
+    }
+    None
 }
 
 fn network(touch: &Touch, reads: bool) -> Option<Ask> {
@@ -159,7 +198,9 @@ fn removal(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> Opt
     if !request.deployment.in_workspace(&seen) {
         return by_rule(Code::ResourceOutside, format!("{} is outside of the workspace", touch.name));
     }
-    if request.deployment.workspace().contains(&touch.name) && touch.by != By::Git {
+    // `DIR/*` is all of it.
+    let whole = touch.name.strip_suffix("/*").unwrap_or(&touch.name);
+    if request.deployment.workspace().iter().any(|root| root == whole) && touch.by != By::Git {
         return by_rule(Code::DefaultAsk, format!("{} is the whole workspace", touch.name));
     }
     if !matches!(prepared.reversible_by, ReversibleBy::Snapshot | ReversibleBy::Action) {

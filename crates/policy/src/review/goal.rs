@@ -317,6 +317,17 @@ fn is_named(goal: &str, prepared: &Prepared<'_>, touch: &Touch) -> bool {
     named(&touch.name) || named(&host) || named(prepared.step.action.as_str())
 }
 
+/// Whether the goal names a package, whatever version of it is meant.
+pub(super) fn names_package(goal: Option<&str>, package: &str) -> bool {
+    let bare = package.split(['=', '<', '>', '~', '!', '[', ';', ' ']).next().unwrap_or(package);
+    let scoped = bare.starts_with('@');
+    let name = match bare.get(1..).unwrap_or("").find('@') {
+        Some(at) if scoped || at > 0 => bare.get(..=at).unwrap_or(bare),
+        Some(_) | None => bare,
+    };
+    names(goal, name)
+}
+
 /// Whether the goal names this address, channel or account, as a whole word.
 pub(super) fn names(goal: Option<&str>, name: &str) -> bool {
     let Some(goal) = goal else { return false };

@@ -11,7 +11,7 @@ use super::flow::{self, Flow};
 use super::prepare::Prepared;
 use super::scope::StepScope;
 use super::totals::{self, Total, Totals};
-use super::{Request, below, goal, resources, structure};
+use super::{Request, below, goal, leaving, resources, structure};
 use crate::condition::Scope;
 use crate::effects::{self, Scene};
 use crate::paths::{self, Seen};
@@ -57,6 +57,7 @@ pub(super) fn step(view: &View<'_, '_>, i: usize) -> Judged {
     judged.reasons.extend(prepared.derived.findings.iter().cloned());
     if prepared.tool.is_some() {
         judged.reasons.extend(resources::check(request, prepared));
+        judged.reasons.extend(leaving::check(request, prepared));
         let found = below::check(request, prepared);
         judged.reasons.extend(found.reasons);
         (judged.masked, judged.read_only) = (found.masked, found.read_only);
@@ -209,7 +210,7 @@ fn rollback(request: &Request<'_>, patterns: &Patterns, prepared: &Prepared<'_>)
     let Some(Rollback::Action { action, args }) = &prepared.step.rollback else { return Vec::new() };
     let Some(tool) = request.manifest.get(action) else { return Vec::new() };
     let Ok(args) = effects::substitute(args, request.inputs) else { return Vec::new() };
-    let scene = Scene { deployment: request.deployment, facts: request.facts };
+    let scene = Scene { deployment: request.deployment, facts: request.facts, written: &prepared.written };
     let step = countersign_plan::draft::Step {
         action: action.clone(),
         args: args.clone(),
@@ -228,6 +229,7 @@ fn rollback(request: &Request<'_>, patterns: &Patterns, prepared: &Prepared<'_>)
         reversible_by: super::ReversibleBy::Action,
         irreversible: false,
         concrete: false,
+        written: std::rc::Rc::clone(&prepared.written),
         faults: Vec::new(),
     };
     let mut judged = Judged { reasons: as_step.derived.findings.clone(), ..Judged::default() };

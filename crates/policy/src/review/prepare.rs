@@ -1,5 +1,7 @@
 //! A step made ready for judging: its tool, its arguments with the user's inputs in place, what it touches, what takes it back.
 
+use std::rc::Rc;
+
 use countersign_plan::confinement::Profile;
 use countersign_plan::draft::{Rollback, Step};
 use countersign_plan::egress::Egress;
@@ -11,7 +13,7 @@ use serde_json::Value;
 use super::bounds::Bounds;
 use super::{Grants, Request, ReversibleBy, StepReview};
 use crate::deployment::Standing;
-use crate::effects::{self, Beyond, By, Derived, Scene};
+use crate::effects::{self, Beyond, By, Derived, Scene, Written};
 use crate::facts::Facts;
 
 /// A step with everything that judging it needs.
@@ -26,6 +28,8 @@ pub(super) struct Prepared<'a> {
     pub(super) irreversible: bool,
     /// Whether the arguments are those of the permit, without holes.
     pub(super) concrete: bool,
+    /// What was written before this step.
+    pub(super) written: Rc<Written>,
     /// What was wrong before anything could be judged.
     pub(super) faults: Vec<Reason>,
 }
@@ -33,14 +37,23 @@ pub(super) struct Prepared<'a> {
 impl<'a> Prepared<'a> {
     /// Every step of the plan.
     pub(super) fn all(request: &Request<'a>) -> Vec<Self> {
-        request.draft.steps().iter().map(|step| Self::of(request, step)).collect()
+        let mut written = Rc::new(Written::default());
+        let mut all = Vec::with_capacity(request.draft.steps().len());
+        for step in request.draft.steps() {
+            let prepared = Self::of(request, step, &written);
+            if let Some(tool) = prepared.tool {
+                effects::write_down(&mut written, tool.definition(), &prepared.args, &prepared.derived);
+            }
+            all.push(prepared);
+        }
+        all
     }
 
-    fn of(request: &Request<'a>, step: &'a Step) -> Self {
+    fn of(request: &Request<'a>, step: &'a Step, written: &Rc<Written>) -> Self {
         match effects::substitute(&step.args, request.inputs) {
-            Ok(args) => Self::with(request, step, args, false),
+            Ok(args) => Self::with(request, step, args, false, written),
             Err(name) => {
-                let mut prepared = Self::with(request, step, step.args.clone(), false);
+                let mut prepared = Self::with(request, step, step.args.clone(), false, written);
                 let message = format!("the input `{name}` was not given with the goal");
                 prepared.faults.push(Reason::new(Code::PlanInputMissing, Decision::Block, message).at(&step.id));
                 prepared
@@ -49,16 +62,16 @@ impl<'a> Prepared<'a> {
     }
 
     /// The step with the arguments of a permit.
-    pub(super) fn concrete(request: &Request<'a>, step: &'a Step, args: &Value) -> Self {
-        Self::with(request, step, Expr::of_concrete(args), true)
+    pub(super) fn with_concrete(&self, request: &Request<'a>, args: &Value) -> Self {
+        Self::with(request, self.step, Expr::of_concrete(args), true, &self.written)
     }
 
-    fn with(request: &Request<'a>, step: &'a Step, args: Expr, concrete: bool) -> Self {
+    fn with(request: &Request<'a>, step: &'a Step, args: Expr, concrete: bool, written: &Rc<Written>) -> Self {
         let mut faults = Vec::new();
         let tool = request.manifest.get(&step.action);
         let derived = match tool {
             Some(tool) => {
-                let scene = Scene { deployment: request.deployment, facts: request.facts };
+                let scene = Scene { deployment: request.deployment, facts: request.facts, written };
                 let mut derived = effects::derive(tool.definition(), &args, scene);
                 let bounds = Bounds::of(request.draft.privileges());
                 bounds.narrow_view(&mut derived, request);
@@ -75,7 +88,8 @@ impl<'a> Prepared<'a> {
             Some(tool) => reversibility(tool, step, &derived, request.facts),
             None => (ReversibleBy::None, true),
         };
-        Self { step, tool, args, derived, reversible_by, irreversible, concrete, faults }
+        let written = Rc::clone(written);
+        Self { step, tool, args, derived, reversible_by, irreversible, concrete, written, faults }
     }
 
     /// The tool's group.
@@ -113,7 +127,7 @@ impl<'a> Prepared<'a> {
 
     fn egress(&self, request: &Request<'_>) -> Egress {
         let Some(tool) = self.tool else { return Egress::default() };
-        let scene = Scene { deployment: request.deployment, facts: request.facts };
+        let scene = Scene { deployment: request.deployment, facts: request.facts, written: &self.written };
         effects::egress(tool.definition(), &self.args, &self.derived, request.deployment, scene)
     }
 
@@ -128,10 +142,12 @@ impl<'a> Prepared<'a> {
                 grants.connect.push(endpoint.to_string());
             } else if touch.seen().is_some() && !touch.is_open() {
                 let path = touch.resolved.as_ref().unwrap_or(&touch.name).clone();
-                if touch.effect.is_harmless() {
-                    grants.read.push(path);
-                } else {
+                // Of a pattern the folder that it hangs from is shown.
+                let path = if touch.pattern { effects::literal_folder(&path).to_owned() } else { path };
+                if touch.changes() {
                     grants.write.push(path);
+                } else {
+                    grants.read.push(path);
                 }
             }
         }

@@ -59,7 +59,7 @@ pub(super) fn check(request: &Request<'_>, prepared: &Prepared<'_>) -> Vec<Reaso
 fn path(request: &Request<'_>, touch: &Touch, seen: &Seen<'_>, reasons: &mut Vec<Reason>) {
     let deployment = request.deployment;
     let mut found = |code, decision, message: String| reasons.push(Reason::new(code, decision, message));
-    let changes = !touch.effect.is_harmless();
+    let changes = touch.changes();
     if deployment.is_own_folder(seen) || (changes && deployment.is_own_file(seen)) {
         let message = format!("{} belongs to Countersign and is no target", touch.name);
         found(Code::ResourceOwn, Decision::Block, message);
@@ -69,14 +69,20 @@ fn path(request: &Request<'_>, touch: &Touch, seen: &Seen<'_>, reasons: &mut Vec
         found(Code::ResourceTrusted, Decision::RequireApproval, message);
     }
     if seen.either(paths::is_kernel) {
-        let decision = if changes { Decision::Block } else { Decision::RequireApproval };
-        let message = format!("{} is an interface of the kernel and no file", touch.name);
-        found(Code::ResourceKernel, decision, message);
+        // Programs read from there what the machine is; of processes and devices they are asked about like tools.
+        let of_machine = |path: &str| !paths::is_of_process(path) && !path.starts_with("/dev");
+        let by_command = touch.by == By::Command;
+        if changes || !by_command || !seen.both(of_machine) {
+            let decision = if changes && !by_command { Decision::Block } else { Decision::RequireApproval };
+            let message = format!("{} is an interface of the kernel and no file", touch.name);
+            found(Code::ResourceKernel, decision, message);
+        }
     } else if touch.path_kind == PathKind::Special {
         let message = format!("{} is a socket, a pipe or a device", touch.name);
         found(Code::ResourceUnresolved, Decision::RequireApproval, message);
     }
-    let removes = touch.effect == Effect::Delete || (touch.recursive && changes);
+    // What a command does to all of a folder the inspection says; a copy into it leaves what is there.
+    let removes = touch.effect == Effect::Delete || (touch.recursive && changes && touch.by != By::Command);
     if removes && touch.by != By::Git && seen.either(|p| is_foundation(p, deployment)) {
         let message = format!("{} {} destroys what everything else stands on", touch.effect, touch.name);
         found(Code::ResourceCatastrophic, Decision::Block, message);

@@ -1,0 +1,299 @@
+//! From an inspection to what a step touches: every resource that a command line, a program or a statement names goes through the
+//! same checks as a built-in tool's, findings become reasons, and what stays unknown asks.
+//!
+//! The inspection comes from a process that reads hostile text, so it is a claim: it can name more than there is, and what it
+//! leaves out the sandbox does not grant.
+
+use std::collections::BTreeMap;
+
+use countersign_plan::inspection::{self, Context, FindingKind, Inspection, Knowledge, Language, Subject, UnknownKind};
+use countersign_plan::pointer::Pointer;
+use countersign_plan::tool::{Effect, TargetKind};
+use countersign_plan::value::Expr;
+use countersign_plan::verdict::{Code, Decision, Reason};
+use serde_json::Value;
+
+use super::{By, Deriving, Execution, Leaving, Origin, Touch};
+use crate::deployment::Standing;
+use crate::hosts::Endpoint;
+use crate::paths::{self, Place};
+
+/// The name that stands for a value which a reference has still to give.
+const REFERENCE: &str = "COUNTERSIGN_REFERENCE";
+
+impl Deriving<'_> {
+    /// Where a program of this step would run.
+    pub(super) fn context(&self, place: &Place) -> Context {
+        let mut context = Context::new(place.cwd(), place.home());
+        let env = self.args.at(&Pointer::from_segments(vec!["env".to_owned()]));
+        context.env = match env {
+            Some(Expr::Object(members)) => {
+                let literal = |value: Expr| value.literal().and_then(|value| text_of(&value));
+                members.into_iter().filter_map(|(name, value)| literal(value).map(|value| (name, value))).collect()
+            }
+            Some(Expr::Literal(Value::Object(members))) => {
+                members.iter().filter_map(|(name, value)| text_of(value).map(|value| (name.clone(), value))).collect()
+            }
+            Some(_) | None => BTreeMap::new(),
+        };
+        context.files.clone_from(&self.scene.written.texts);
+        context
+    }
+
+    /// What the subject would do becomes what this step does. Returns whether somebody looked at it.
+    pub(super) fn inspected(&mut self, subject: &Subject, by: By) -> bool {
+        let Ok(inspection) = self.scene.facts.inspect(subject) else {
+            self.out.execution = Execution::Unanalysed;
+            return false;
+        };
+        self.out.execution = Execution::Analysed;
+        self.take_over(&inspection, by);
+        true
+    }
+
+    pub(super) fn take_over(&mut self, inspection: &Inspection, by: By) {
+        for finding in &inspection.findings {
+            self.out.findings.push(Reason::new(code_of(finding.kind), finding.kind.decision(), &finding.message));
+        }
+        for unknown in &inspection.unknowns {
+            let how_far = match unknown.kind {
+                UnknownKind::Program => Execution::Uncatalogued,
+                UnknownKind::Syntax
+                | UnknownKind::Disagreement
+                | UnknownKind::Option
+                | UnknownKind::Value
+                | UnknownKind::Code
+                | UnknownKind::TooMuch => Execution::Unanalysed,
+            };
+            self.unclear(how_far, format!("{} (at worst: {})", unknown.message, unknown.effect));
+        }
+        for program in inspection.programs.iter().filter(|program| program.knowledge == Knowledge::Uncatalogued) {
+            // The inspection says so itself; what it forgets is asked all the same.
+            if inspection.unknowns.iter().all(|unknown| unknown.kind != UnknownKind::Program) {
+                self.unclear(Execution::Uncatalogued, format!("no catalogue says what `{}` does", program.name));
+            }
+        }
+        for touch in &inspection.touches {
+            self.take_over_touch(inspection, touch, by);
+        }
+        for flow in &inspection.flows {
+            self.take_over_flow(flow);
+        }
+    }
+
+    /// A part that nobody understood.
+    fn unclear(&mut self, how_far: Execution, message: String) {
+        self.out.execution = self.out.execution.max(how_far);
+        self.out.unclear.push((how_far, message));
+    }
+
+    fn take_over_touch(&mut self, inspection: &Inspection, touch: &inspection::Touch, by: By) {
+        match touch.kind {
+            TargetKind::File | TargetKind::Directory => {
+                if !touch.name.starts_with('/') {
+                    // Below a folder that is not known: the inspection says so as well.
+                    self.found(
+                        Code::ResourceUnresolved,
+                        Decision::RequireApproval,
+                        format!("which file {} is shows only when it runs", touch.name),
+                    );
+                    return;
+                }
+                if paths::is_harmless_device(&touch.name) {
+                    return;
+                }
+                self.path(touch.effect, touch.kind, &touch.name, touch.recursive, by);
+                if let Some(last) = self.out.touches.last_mut() {
+                    last.pattern = touch.pattern;
+                }
+            }
+            TargetKind::Host | TargetKind::Url => {
+                // A contact that neither changes anything nor carries data only asks.
+                let same = |other: &&inspection::Touch| other.name == touch.name && other.kind == touch.kind;
+                let changes =
+                    inspection.touches.iter().filter(same).any(|other| {
+                        !matches!(other.effect, Effect::None | Effect::Read | Effect::Send | Effect::Execute)
+                    });
+                let carries = inspection
+                    .flows
+                    .iter()
+                    .any(|flow| (flow.to == touch.name || flow.to == "?") && !flow.from.starts_with('$'));
+                let asks = touch.effect == Effect::Send && !changes && !carries;
+                let effect = if asks { Effect::Read } else { touch.effect };
+                self.contact(effect, &touch.name);
+            }
+            TargetKind::Email | TargetKind::Channel | TargetKind::Account => {
+                self.resource(touch.effect, touch.kind, &touch.name, false);
+                self.by_last(by);
+            }
+            TargetKind::Database
+            | TargetKind::Calendar
+            | TargetKind::Memory
+            | TargetKind::Process
+            | TargetKind::Record
+            | TargetKind::Other => {
+                self.other(touch.effect, touch.kind, &touch.name);
+                self.by_last(by);
+            }
+        }
+    }
+
+    fn by_last(&mut self, by: By) {
+        if let Some(last) = self.out.touches.last_mut() {
+            last.by = by;
+        }
+    }
+
+    /// A host that a command talks to. Names that are no hosts (buckets, remotes that a configuration names) are outsiders.
+    fn contact(&mut self, effect: Effect, name: &str) {
+        let endpoint = Endpoint::parse(name).ok();
+        let standing = endpoint.as_ref().map_or(Standing::Other, |at| self.scene.deployment.standing_of_host(at));
+        let plain = Touch::plain(effect, TargetKind::Host, name.to_owned());
+        self.out.touches.push(Touch { endpoint, standing: Some(standing), by: By::Command, ..plain });
+    }
+
+    fn take_over_flow(&mut self, flow: &inspection::Flow) {
+        let endpoint = Endpoint::parse(&flow.to).ok();
+        let standing = endpoint.as_ref().map_or(Standing::Other, |at| self.scene.deployment.standing_of_host(at));
+        let origin = match flow.from.as_str() {
+            "env" => Origin::Environment,
+            "secret" => Origin::Secret,
+            path if path.starts_with('/') => {
+                let fact = self.scene.facts.resolve(path);
+                Origin::File { name: path.to_owned(), resolved: fact.resolved.filter(|resolved| resolved != path) }
+            }
+            // One variable of the environment, as a token is handed to a client.
+            variable if variable.starts_with('$') => Origin::Variable,
+            _ => Origin::Unknown,
+        };
+        self.out.leaving.push(Leaving { origin, to: flow.to.clone(), standing });
+    }
+
+    /// The view that what runs needs: the folders that it writes, the whole workspace where it runs code that nobody read, nothing
+    /// where it only reads.
+    pub(super) fn view(&mut self) {
+        let runs_code = self.out.execution != Execution::Analysed
+            || self.out.touches.iter().any(|t| t.effect == Effect::Execute && t.by == By::Command);
+        if runs_code {
+            self.view_of_workspace();
+            return;
+        }
+        let deployment = self.scene.deployment;
+        let mut folders: Vec<String> = Vec::new();
+        for touch in self.out.touches.iter().filter(|touch| touch.changes() && touch.by == By::Command) {
+            let Some(seen) = touch.seen().filter(|seen| deployment.in_workspace(seen)) else { continue };
+            let whole = deployment.workspace().iter().any(|root| root == seen.written());
+            let parent = seen.written().rsplit_once('/').map_or("/", |(parent, _)| parent);
+            let folder = if whole { seen.written() } else { parent };
+            let folder = literal_folder(folder);
+            if !folders.iter().any(|known| paths::is_within(folder, known)) {
+                folders.retain(|known| !paths::is_within(known, folder));
+                folders.push(folder.to_owned());
+            }
+        }
+        for folder in folders {
+            self.path(Effect::Update, TargetKind::Directory, &folder, true, By::View);
+        }
+    }
+}
+
+/// The language of a file that is run by its name or its first line.
+pub(super) fn script_language(path: &str, text: &str) -> Option<Language> {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let by_name = match name.rsplit_once('.').map_or("", |(_, suffix)| suffix) {
+        "sh" | "bash" | "zsh" | "ksh" | "bashrc" | "profile" | "bash_profile" | "zshrc" | "envrc" => Language::Shell,
+        "py" => Language::Python,
+        "pl" | "pm" => Language::Perl,
+        "rb" => Language::Ruby,
+        "js" | "mjs" | "cjs" => Language::Node,
+        "php" => Language::Php,
+        "ps1" | "psm1" => Language::PowerShell,
+        "lua" => Language::Lua,
+        _ => Language::Other,
+    };
+    if by_name != Language::Other {
+        return Some(by_name);
+    }
+    let first = text.lines().next()?.strip_prefix("#!")?;
+    let program = first.split_whitespace().find(|word| !word.ends_with("/env") && !word.starts_with('-'))?;
+    let program = program.rsplit('/').next()?.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+    Some(match program {
+        "sh" | "bash" | "dash" | "zsh" | "ksh" | "ash" => Language::Shell,
+        "python" => Language::Python,
+        "perl" => Language::Perl,
+        "ruby" => Language::Ruby,
+        "node" | "nodejs" | "deno" | "bun" => Language::Node,
+        "php" => Language::Php,
+        "pwsh" => Language::PowerShell,
+        "lua" | "luajit" => Language::Lua,
+        _ => Language::Other,
+    })
+}
+
+/// The folder above the first component with a wildcard.
+pub(crate) fn literal_folder(path: &str) -> &str {
+    let mut end = 0;
+    for part in path.split('/').skip(1) {
+        if part.contains(['*', '?', '[', '$']) {
+            break;
+        }
+        end += part.len() + 1;
+    }
+    path.get(..end).filter(|path| !path.is_empty()).unwrap_or("/")
+}
+
+fn text_of(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(n) => Some(n.to_string()),
+        Value::Bool(b) => Some(b.to_string()),
+        Value::Null | Value::Array(_) | Value::Object(_) => None,
+    }
+}
+
+/// The line with each reference as the one quoted word that it becomes.
+pub(super) fn line_around_references(expr: &Expr) -> Option<String> {
+    match expr {
+        Expr::From { .. } | Expr::Secret(_) | Expr::Input(_) => Some(format!("\"${REFERENCE}\"")),
+        Expr::Join(parts) => {
+            let mut line = String::new();
+            for part in parts {
+                match part.literal() {
+                    Some(value) => line.push_str(&text_of(&value)?),
+                    None => line.push_str(&format!("\"${REFERENCE}\"")),
+                }
+            }
+            Some(line)
+        }
+        other => other.literal().as_ref().and_then(text_of),
+    }
+}
+
+/// The code that a finding is reported under.
+pub(super) const fn code_of(kind: FindingKind) -> Code {
+    match kind {
+        FindingKind::DestroysHome
+        | FindingKind::DestroysSystem
+        | FindingKind::DestroysDevice
+        | FindingKind::DestroysDatabase => Code::ResourceCatastrophic,
+        FindingKind::DecodeAndExecute => Code::ExecuteDecoded,
+        FindingKind::DownloadAndExecute => Code::ExecuteDownloaded,
+        FindingKind::ReverseShell => Code::ExecuteReverseShell,
+        FindingKind::ForkBomb => Code::ExecuteForkBomb,
+        FindingKind::MetadataAddress => Code::HostMetadata,
+        FindingKind::HiddenText => Code::PlanHiddenText,
+        FindingKind::LookAlike | FindingKind::UserInfo => Code::HostDeceives,
+        FindingKind::OddAddress => Code::HostInvalid,
+        FindingKind::LoadsCode => Code::ExecuteLoadsCode,
+        FindingKind::Persistence => Code::ResourceTrusted,
+        FindingKind::KernelInterface => Code::ResourceKernel,
+        FindingKind::Elevation => Code::ExecuteElevated,
+        FindingKind::WeakensRights => Code::ResourceRights,
+        FindingKind::EnvironmentDump => Code::ResourceEnvironment,
+        FindingKind::HistoryLoss => Code::ResourceHistory,
+        FindingKind::UnboundedStatement => Code::ResourceUnbounded,
+        FindingKind::Secret => Code::TextSecret,
+        FindingKind::InjectedInstruction => Code::TextInstructions,
+        FindingKind::DisablesProtection => Code::ResourceDefences,
+    }
+}

@@ -1,0 +1,118 @@
+//! What a plan's earlier steps wrote: a script that is written and then run is read before it runs, and one whose text nobody
+//! knows is asked about.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
+use countersign_plan::pointer::Pointer;
+use countersign_plan::tool::{Definition, Driver, TargetKind};
+use countersign_plan::value::Expr;
+
+use super::arguments::Arg;
+use super::{By, Derived, Touch};
+use crate::paths::is_within;
+
+/// The longest text that is kept, and all of them together, in bytes.
+const MAX_TEXT: usize = 64 * 1024;
+const MAX_TOGETHER: usize = 256 * 1024;
+
+/// The most files that are remembered.
+const MAX_FILES: usize = 1024;
+
+/// What earlier steps of the plan and earlier actions of the agent wrote.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Written {
+    /// Files whose text is known, by absolute path.
+    pub(crate) texts: BTreeMap<String, String>,
+    /// Files and folders whose content is not.
+    opaque: BTreeSet<String>,
+    /// Whether more was written than is remembered.
+    overfull: bool,
+}
+
+impl Written {
+    /// Whether the file, or something below the folder where `below` is meant, was written with a text nobody knows.
+    pub(crate) fn is_opaque(&self, path: &str, below: bool) -> bool {
+        self.overfull || self.opaque.iter().any(|known| is_within(path, known) || (below && is_within(known, path)))
+    }
+
+    fn know(&mut self, path: &str, text: String) {
+        let together: usize = self.texts.values().map(String::len).sum();
+        if text.len() > MAX_TEXT || together + text.len() > MAX_TOGETHER || self.texts.len() >= MAX_FILES {
+            self.forget(path);
+            return;
+        }
+        self.opaque.remove(path);
+        self.texts.insert(path.to_owned(), text);
+    }
+
+    fn forget(&mut self, path: &str) {
+        self.texts.retain(|known, _| !is_within(known, path));
+        if self.opaque.len() >= MAX_FILES {
+            self.overfull = true;
+            return;
+        }
+        self.opaque.insert(path.to_owned());
+    }
+}
+
+/// Adds what a step writes.
+pub(crate) fn write_down(written: &mut Rc<Written>, tool: &Definition, args: &Expr, derived: &Derived) {
+    let changed: Vec<&Touch> = derived
+        .touches
+        .iter()
+        .filter(|touch| {
+            let file = matches!(touch.kind, TargetKind::File | TargetKind::Directory);
+            file && touch.changes() && touch.by != By::View && !touch.is_open()
+        })
+        .collect();
+    if changed.is_empty() {
+        return;
+    }
+    let text = |name: &str| match Arg::of(args, &Pointer::from_segments(vec![name.to_owned()])) {
+        Arg::Text(text) => Some(text),
+        Arg::List(_) | Arg::Open | Arg::Absent | Arg::Other => None,
+    };
+    let builtin = match &tool.driver {
+        Driver::Builtin(name) => name.as_str(),
+        Driver::None | Driver::Command(_) | Driver::Http(_) | Driver::Mcp(_) => "",
+    };
+    let written = Rc::make_mut(written);
+    match (builtin, changed.as_slice()) {
+        ("write_file", [file]) => match text("content") {
+            Some(content) => written.know(&file.name, content),
+            None => written.forget(&file.name),
+        },
+        ("append_file", [file]) => match (written.texts.get(&file.name).cloned(), text("content")) {
+            (Some(before), Some(content)) => written.know(&file.name, before + &content),
+            // What was there before is the project's own; what is added alone can be read.
+            (None, Some(content)) if !written.is_opaque(&file.name, false) => written.know(&file.name, content),
+            (None | Some(_), _) => written.forget(&file.name),
+        },
+        ("copy_file" | "move_file", _) => {
+            let from = derived.touches.first().map(|touch| touch.name.clone()).unwrap_or_default();
+            let to = derived.touches.last().map(|touch| touch.name.clone()).unwrap_or_default();
+            if let Some(known) = written.texts.get(&from).cloned() {
+                written.know(&to, known);
+            } else if written.is_opaque(&from, true) {
+                written.forget(&to);
+            }
+        }
+        ("create_directory" | "delete_file" | "delete_directory", _) => {
+            for touch in changed {
+                written.texts.retain(|known, _| !is_within(known, &touch.name));
+            }
+        }
+        // A program that talks to nobody writes what it makes of the project; one that does may write what it was sent.
+        ("execute_command" | "run_program" | "git", _) => {
+            let talks = derived.touches.iter().any(|touch| touch.standing.is_some());
+            for touch in changed {
+                written.texts.retain(|known, _| !is_within(known, &touch.name));
+                if talks {
+                    written.forget(&touch.name);
+                }
+            }
+        }
+        _ => changed.into_iter().for_each(|touch| written.forget(&touch.name)),
+    }
+}

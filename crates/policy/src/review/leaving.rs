@@ -1,0 +1,38 @@
+//! What commands send away, against the clearance of who receives it (FORMATS §4, "Clearance"): files, the environment, credentials.
+
+use countersign_plan::verdict::{Code, Decision, Reason};
+
+use super::Request;
+use super::prepare::Prepared;
+use crate::deployment::SecrecyLevel;
+use crate::effects::{Leaving, Origin};
+use crate::paths::Seen;
+
+pub(super) fn check(request: &Request<'_>, prepared: &Prepared<'_>) -> Vec<Reason> {
+    let leaving = prepared.derived.leaving.iter();
+    leaving.filter_map(|one| beyond_clearance(request, one)).collect()
+}
+
+fn beyond_clearance(request: &Request<'_>, leaving: &Leaving) -> Option<Reason> {
+    let (what, level) = match &leaving.origin {
+        Origin::File { name, resolved } => {
+            (name.as_str(), request.deployment.secrecy(&Seen::new(name, resolved.as_deref())))
+        }
+        Origin::Environment => ("the whole environment", SecrecyLevel::Restricted),
+        Origin::Secret => ("a credential", SecrecyLevel::Restricted),
+        // A token that a client hands to its own service: whose it is shows only there.
+        Origin::Variable | Origin::Unknown => ("something not known yet", SecrecyLevel::Internal),
+    };
+    let clearance = request.deployment.clearance(leaving.standing);
+    if level <= clearance {
+        return None;
+    }
+    let decision = if level >= SecrecyLevel::Confidential { Decision::Block } else { Decision::RequireApproval };
+    let message = format!(
+        "{what} ({}) would leave for {}, who is cleared for {}",
+        level.as_str(),
+        leaving.to,
+        clearance.as_str()
+    );
+    Some(Reason::new(Code::FlowClearance, decision, message))
+}
