@@ -5,6 +5,8 @@
 use std::collections::BTreeMap;
 
 use countersign_plan::access::FileIdentity;
+
+use crate::history::History;
 use countersign_plan::inspection::{Inspection, Subject};
 
 /// What a path names on this machine.
@@ -79,6 +81,11 @@ pub trait Facts {
     /// Actions that this principal proposed in the last minute.
     fn recent_actions(&self) -> u32;
 
+    /// What this agent did before; nothing where nobody remembers.
+    fn history(&self) -> &History {
+        History::EMPTY
+    }
+
     /// Whether the state of these paths, and of all that lies below them, can be kept in one snapshot: small enough, and files,
     /// folders and links only. A machine that is not asked about sizes says yes.
     fn fit_snapshot(&self, paths: &[&str]) -> bool {
@@ -135,6 +142,8 @@ pub struct Known {
     pub cut: bool,
     /// Paths that are too large for a snapshot.
     pub large: Vec<String>,
+    /// What the agent did before.
+    pub history: History,
 }
 
 impl Facts for Known {
@@ -152,6 +161,10 @@ impl Facts for Known {
 
     fn recent_actions(&self) -> u32 {
         self.recent
+    }
+
+    fn history(&self) -> &History {
+        &self.history
     }
 
     fn fit_snapshot(&self, paths: &[&str]) -> bool {

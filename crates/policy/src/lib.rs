@@ -13,6 +13,7 @@ mod effects;
 pub mod explain;
 pub mod facts;
 pub mod flow;
+pub mod history;
 pub mod hosts;
 pub mod identities;
 pub mod lint;

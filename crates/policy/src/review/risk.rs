@@ -1,16 +1,18 @@
 //! A risk score from what a plan does, to what, and how much of it: the same points for everybody, so that a score can be explained.
 //!
 //! `action` (0 to 40) is the gravest effect, `target` (0 to 30) the most sensitive resource, `context` (0 to 20) how much happens
-//! and how little of it is known. `history` (0 to 10) is 0 until there is one. What is allowed by the default table stays below
-//! the policy's `ask`; what only a change request or a person admits may be above it.
+//! and how little of it is known, and how much is paid. `history` (0 to 10) is how far the plan departs from its agent's own past
+//! ([`crate::history`]), 0 until there is one. What is allowed by the default table stays below the policy's `ask`; what only a
+//! change request or a person admits may be above it.
 
 use countersign_plan::tool::Effect;
 use countersign_plan::verdict::{Code, Decision, Mode, Reason, Risk, RiskFactors};
 
-use super::Request;
 use super::prepare::Prepared;
+use super::{Request, StepReview, totals};
 use crate::deployment::Standing;
 use crate::effects::By;
+use crate::history::{Deed, Departure};
 use crate::policy::RiskLimits;
 
 const fn of_effect(effect: Effect) -> u8 {
@@ -37,7 +39,20 @@ const fn of_finding(code: Code) -> u8 {
     }
 }
 
-pub(super) fn score(request: &Request<'_>, steps: &[Prepared<'_>], reasons: &[Reason]) -> Risk {
+/// The score, and what it alone decides.
+pub(super) fn judge(
+    request: &Request<'_>,
+    steps: &[Prepared<'_>],
+    reviews: &[StepReview],
+    reasons: &[Reason],
+) -> (Risk, Option<Reason>) {
+    let acts = steps.iter().zip(reviews).map(|(step, review)| (&step.step.action, review.accesses.as_slice()));
+    let departure = request.facts.history().departure(&Deed::new(request.now, acts, request.deployment));
+    let risk = score(request, steps, reasons, departure);
+    (risk, reason(risk, departure, request.policy.limits().risk))
+}
+
+fn score(request: &Request<'_>, steps: &[Prepared<'_>], reasons: &[Reason], departure: Departure) -> Risk {
     let touches = || steps.iter().flat_map(|step| &step.derived.touches).filter(|touch| touch.by != By::View);
     let gravest = touches().map(|touch| of_effect(touch.effect)).max().unwrap_or(0);
     let irreversible = steps.iter().any(|step| step.irreversible && step.has_effect());
@@ -50,20 +65,26 @@ pub(super) fn score(request: &Request<'_>, steps: &[Prepared<'_>], reasons: &[Re
     if touches().any(|touch| touch.recursive && !touch.effect.is_harmless() && touch.by != By::Git) {
         context += 4;
     }
+    context += of_amount(totals::paid(steps));
     if reasons.iter().any(|r| matches!(r.code, Code::PlanPrivilegeExcessive | Code::PlanExpiryLong)) {
         context += 5;
     }
     if request.mode == Mode::Guarded {
         context += 2;
     }
-    let factors = RiskFactors { action, target, context: context.min(20), history: 0 };
-    Risk { score: (action + target + factors.context).min(100), factors }
+    let factors = RiskFactors { action, target, context: context.min(20), history: departure.points() };
+    Risk { score: (action + target + factors.context + factors.history).min(100), factors }
+}
+
+/// A point for each power of ten from a thousand on, at most four; the currency is not known.
+fn of_amount(paid: f64) -> u8 {
+    [1e3, 1e4, 1e5, 1e6].into_iter().map(|bound| u8::from(paid >= bound)).sum()
 }
 
 /// What the score alone decides.
-pub(super) fn reason(risk: Risk, limits: RiskLimits) -> Option<Reason> {
-    let RiskFactors { action, target, context, history } = risk.factors;
-    let made_of = format!("action {action}, target {target}, context {context}, history {history}");
+fn reason(risk: Risk, departure: Departure, limits: RiskLimits) -> Option<Reason> {
+    let RiskFactors { action, target, context, .. } = risk.factors;
+    let made_of = format!("action {action}, target {target}, context {context}, history {departure}");
     if risk.score >= limits.block {
         let message = format!("risk {} reaches the policy's {} ({made_of})", risk.score, limits.block);
         Some(Reason::new(Code::RiskBlock, Decision::Block, message))

@@ -53,6 +53,12 @@ pub(super) fn per_payee(steps: &[Prepared<'_>]) -> Totals {
     totals
 }
 
+/// What the plan pays in all, as far as it is written.
+pub(super) fn paid(steps: &[Prepared<'_>]) -> f64 {
+    let payments = steps.iter().enumerate().flat_map(|(i, step)| of(i, step));
+    payments.filter_map(|payment| payment.amount).map(|amount| amount.max(0.0)).sum()
+}
+
 fn of(i: usize, step: &Prepared<'_>) -> Vec<Payment> {
     let pays = step.derived.touches.iter().filter(|touch| touch.effect == Effect::Pay);
     let at = Pointer::from_segments(vec!["amount".to_owned()]);

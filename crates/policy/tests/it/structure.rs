@@ -1,9 +1,12 @@
 //! What is wrong with a plan before anybody looks at what it does: structure, references, privileges, limits.
 
+use countersign_plan::time::Timestamp;
+use countersign_plan::tool::Effect;
 use countersign_plan::verdict::{Code, Decision};
+use countersign_policy::history::{Act, Deed};
 use serde_json::{Value, json};
 
-use crate::world::{Who, World, codes, is};
+use crate::world::{Who, World, codes, is, machine};
 
 use Decision::{Allow, Block, RequireApproval as Ask};
 
@@ -47,6 +50,36 @@ fn risk_asks_and_blocks_where_the_policy_says() {
     );
     let calm = World::new().steps(json!([read("a")]));
     assert!(calm.risk.score < 10, "{:?}", calm.risk);
+}
+
+#[test]
+fn a_departure_from_the_agents_own_past_adds_to_the_risk_and_habit_takes_nothing_off() {
+    let pay = json!([{"id": "a", "action": "send_money", "args": {"to": "DE1", "amount": 1}}]);
+    let stranger = World::new().steps(pay.clone());
+    let remember = |tool: &str, effect, place: &str| {
+        let mut world = World::new();
+        let mut known = machine();
+        for minute in 0..100 {
+            let act = Act { tool: tool.parse().unwrap(), effect, place: place.to_owned() };
+            known.history.push(Deed { at: Timestamp::from_millis(minute * 60_000), acts: vec![act] });
+        }
+        world.facts = Box::new(known);
+        world.steps(pay.clone())
+    };
+    let reader = remember("read_file", Effect::Read, "workspace");
+    let payer = remember("send_money", Effect::Pay, "DE1");
+    assert!(reader.risk.factors.history > payer.risk.factors.history, "{:?} {:?}", reader.risk, payer.risk);
+    assert_eq!(reader.risk.score, stranger.risk.score + reader.risk.factors.history);
+    assert_eq!((stranger.risk.factors.history, payer.decision), (0, stranger.decision));
+}
+
+#[test]
+fn a_large_payment_is_riskier_than_a_small_one() {
+    let pay = |amount: u64| {
+        let steps = json!([{"id": "a", "action": "send_money", "args": {"to": "DE1", "amount": amount}}]);
+        World::new().steps(steps).risk.factors.context
+    };
+    assert_eq!((pay(1_000) - pay(10), pay(2_000_000) - pay(10)), (1, 4));
 }
 
 #[test]
