@@ -168,8 +168,8 @@ pub fn review(request: &Request<'_>) -> Review {
         reasons.extend(judged.reasons.iter().cloned());
         steps.push(step.review(request, &judged.reasons, judged.masked, judged.read_only));
     }
-    let risk = risk::score(request, &prepared, &reasons);
-    reasons.extend(risk::reason(risk, request.policy.limits().risk));
+    let (risk, reason) = risk::judge(request, &prepared, &steps, &reasons);
+    reasons.extend(reason);
     finish(reasons, quorums, risk, steps)
 }
 
