@@ -60,6 +60,7 @@ codes! {
     ToolArguments = "tool.arguments", "The arguments do not fit the tool.";
     ToolReference = "tool.reference", "A reference stands where the tool needs a literal.";
     ToolSecretRefused = "tool.secret_refused", "A secret stands where the tool takes none.";
+    ToolSecretExposed = "tool.secret_exposed", "The tool would see the value of a secret itself.";
     ToolDriverUnavailable = "tool.driver_unavailable", "The tool is known but nothing here can carry it out.";
     ToolChanged = "tool.changed", "The definition is not the one that the plan pinned.";
     PolicyDeny = "policy.deny", "A deny rule matched.";
@@ -107,6 +108,7 @@ codes! {
     TextInstructions = "text.instructions", "A text gives orders to an agent.";
     FlowClearance = "flow.clearance", "Data would reach a reader beyond its clearance.";
     FlowUntrustedControl = "flow.untrusted_control", "Untrusted data decides what happens.";
+    FlowConfirmed = "flow.confirmed", "The goal itself says every value that decides, so nobody is asked.";
     GoalUnasked = "goal.unasked", "The goal asks for other things, and for nothing of this kind.";
     PlannerRefused = "planner.refused", "What the planner asks for is not due now.";
     PlannerReads = "planner.reads_only", "Before it proposes, a planner reads, with tools that only read.";

@@ -1,17 +1,276 @@
-//! What outlives a plan: the labels that an agent's earlier work left.
+//! What outlives a plan: the labels that an agent's earlier work left on resources, and what the agent has seen.
+//!
+//! A write joins into the resource, a full overwrite replaces, and a resource that changed behind the runtime's back is what the
+//! deployment says again. The daemon keeps this value in the ledger; a suite fills it from a case.
 
+use std::collections::{BTreeMap, BTreeSet};
+
+use countersign_plan::digest::Digest;
+use countersign_plan::id::ToolName;
+use countersign_plan::pointer::Pointer;
+use countersign_plan::tool::{Driver, Effect, Manifest, TargetKind};
+use countersign_plan::value::Expr;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::declared::Declared;
+use super::label::{Label, Level, Readers};
+use crate::deployment::{Deployment, SecrecyLevel, Standing, is_path_kind};
+use crate::effects::{self, Scene, Touch, Written};
+use crate::facts::AsWritten;
+use crate::paths::{self, Seen, fold};
+
+/// The most resources and words that a session tells apart; what exceeds them is told apart no more.
+const MAX_KEPT: usize = 4096;
+const MAX_WORDS: usize = 16_384;
 
 /// The labels that what an agent did before has left. Empty for a new one.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Session {}
+pub struct Session {
+    /// Everything that was read, joined; nothing yet where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    read: Option<Label>,
+    /// Labels of resources by kind and name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    kept: BTreeMap<String, Kept>,
+    /// The label of every resource that found no room in `kept`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    rest: Option<Label>,
+    /// Names and addresses that open data showed to the planner, as the first bytes of their digests.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    told: BTreeSet<u64>,
+    /// Values that the user's or the runtime's own fields showed, each the only one of its place.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    known: BTreeSet<String>,
+    /// Where words to a helper agent that was started before may end up.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    helpers: Vec<String>,
+}
+
+/// What is kept about a resource.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Kept {
+    label: Label,
+    /// The content that the label is about, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    content: Option<Digest>,
+}
+
+/// What labels of finished work are found by.
+#[derive(Debug, Clone, Copy)]
+pub struct Setting<'a> {
+    /// The tools.
+    pub manifest: &'a Manifest,
+    /// Where it ran.
+    pub deployment: &'a Deployment,
+    /// How far whoever chose the arguments is trusted.
+    pub planner: Level,
+}
 
 impl Session {
     /// The session of an agent that has done nothing yet.
     #[must_use]
     pub const fn empty() -> &'static Self {
-        static EMPTY: Session = Session {};
+        static EMPTY: Session = Session {
+            read: None,
+            kept: BTreeMap::new(),
+            rest: None,
+            told: BTreeSet::new(),
+            known: BTreeSet::new(),
+            helpers: Vec::new(),
+        };
         &EMPTY
     }
+
+    /// The label of everything that the planner has seen.
+    #[must_use]
+    pub fn seen(&self) -> Label {
+        self.read.unwrap_or(Label::BOTTOM)
+    }
+
+    /// Takes in an action that was performed with these arguments, and what it answered.
+    pub fn observe(&mut self, setting: &Setting<'_>, action: &ToolName, args: &Value, output: &Value) {
+        let Some(tool) = setting.manifest.get(action) else {
+            self.read = Some(Label::TOP);
+            return;
+        };
+        let definition = tool.definition();
+        let written = Written::default();
+        let scene = Scene { deployment: setting.deployment, facts: &AsWritten, written: &written };
+        let touches = effects::derive(definition, &Expr::of_concrete(args), scene).touches;
+        let harmless = touches.iter().filter(|touch| touch.effect.is_harmless());
+        let target = harmless.map(|touch| self.resource(setting.deployment, touch)).fold(Label::BOTTOM, Label::join);
+        let chosen = Label { level: setting.planner.min(self.seen().level), readers: self.seen().readers };
+        let written = if definition.effect == Effect::Execute { chosen.join(target) } else { chosen };
+        for touch in touches.iter().filter(|touch| !touch.effect.is_harmless() && !touch.is_open()) {
+            self.write(touch.kind, &touch.name, written, replaces(&definition.driver));
+        }
+        self.helpers.extend(helper_tools(setting.manifest, definition, args).unwrap_or_default());
+        let target = if touches.is_empty() { Label::TOP } else { target };
+        self.look(setting.deployment, tool.definition(), target, (&Pointer::ROOT, output));
+    }
+
+    /// Takes in that a resource holds what has this label.
+    pub fn write(&mut self, kind: TargetKind, name: &str, label: Label, replaces: bool) {
+        let key = key(kind, name);
+        if let Some(kept) = self.kept.get_mut(&key) {
+            kept.label = if replaces { label } else { kept.label.join(label) };
+            kept.content = None;
+        } else if self.kept.len() < MAX_KEPT {
+            let before = if replaces { None } else { self.rest };
+            let label = before.map_or(label, |before| label.join(before));
+            self.kept.insert(key, Kept { label, content: None });
+        } else {
+            self.rest = Some(self.rest.map_or(label, |rest| rest.join(label)));
+        }
+    }
+
+    /// Says which content the label of a resource is about.
+    pub fn seal(&mut self, kind: TargetKind, name: &str, content: Digest) {
+        if let Some(kept) = self.kept.get_mut(&key(kind, name)) {
+            kept.content = Some(content);
+        }
+    }
+
+    /// Drops the label of a resource whose content is another than the label is about.
+    pub fn compare(&mut self, kind: TargetKind, name: &str, content: Digest) {
+        let key = key(kind, name);
+        if self.kept.get(&key).is_some_and(|kept| kept.content.is_some_and(|known| known != content)) {
+            self.kept.remove(&key);
+        }
+    }
+
+    /// The label kept for a resource of this name.
+    #[must_use]
+    pub fn kept(&self, kind: TargetKind, name: &str) -> Option<Label> {
+        self.kept.get(&key(kind, name)).map(|kept| kept.label).or(self.rest)
+    }
+
+    /// The label of what is read at a touch: what was kept, else what the deployment says.
+    pub(crate) fn resource(&self, deployment: &Deployment, touch: &Touch) -> Label {
+        let names = std::iter::once(&touch.name).chain(&touch.resolved);
+        let mut kept: Vec<Label> = names.clone().filter_map(|name| self.kept(touch.kind, name)).collect();
+        if touch.recursive || touch.kind == TargetKind::Directory {
+            for name in names {
+                let below = self.kept.iter().filter(|(k, _)| {
+                    k.strip_prefix("file:").is_some_and(|path| path != name && paths::is_within(path, name))
+                });
+                kept.extend(below.map(|(_, kept)| kept.label));
+            }
+            kept.push(classified(deployment, touch));
+        }
+        kept.into_iter().reduce(Label::join).unwrap_or_else(|| classified(deployment, touch))
+    }
+
+    /// Whether open data showed this name to the planner.
+    pub(crate) fn was_told(&self, name: &str) -> bool {
+        !self.told.is_empty() && self.told.contains(&word(name))
+    }
+
+    /// Whether a field that nobody outside can write showed this value, the only one of its place.
+    pub(crate) fn knows(&self, text: &str) -> bool {
+        self.known.contains(fold(text).as_ref())
+    }
+
+    /// The tools of helper agents that were started before.
+    pub(crate) fn helpers(&self) -> &[String] {
+        &self.helpers
+    }
+
+    /// What the planner has now seen of an output.
+    fn look(
+        &mut self,
+        deployment: &Deployment,
+        tool: &countersign_plan::tool::Definition,
+        target: Label,
+        (at, value): (&Pointer, &Value),
+    ) {
+        match value {
+            Value::Array(items) if !items.is_empty() => {
+                for (i, item) in items.iter().enumerate() {
+                    self.look(deployment, tool, target, (&at.child(i.to_string()), item));
+                }
+            }
+            Value::Object(members) if !members.is_empty() => {
+                for (name, member) in members {
+                    self.look(deployment, tool, target, (&at.child(name.clone()), member));
+                }
+            }
+            leaf => {
+                let label = Declared::of(&tool.output, at, deployment).filled(target, self.seen().readers);
+                self.read = Some(self.seen().join(label));
+                let text = match leaf {
+                    Value::String(text) => text.clone(),
+                    Value::Number(number) => number.to_string(),
+                    Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => return,
+                };
+                let only = at.segments().iter().all(|segment| segment.parse::<usize>().is_err());
+                if label.level < Level::User {
+                    let room = MAX_WORDS.saturating_sub(self.told.len());
+                    self.told.extend(names(&text).take(room).map(word));
+                } else if only && self.known.len() < MAX_KEPT && text.len() <= 256 {
+                    self.known.insert(fold(&text).into_owned());
+                }
+            }
+        }
+    }
+}
+
+/// What the deployment says about what is read at a touch. Whoever wrote it is not known.
+fn classified(deployment: &Deployment, touch: &Touch) -> Label {
+    let level = match (touch.seen(), touch.standing) {
+        _ if touch.is_open() => SecrecyLevel::Confidential,
+        (Some(seen), _) => deployment.secrecy(&seen),
+        (None, Some(Standing::Known | Standing::Other)) => SecrecyLevel::Public,
+        (None, Some(Standing::User | Standing::Internal) | None) => SecrecyLevel::Internal,
+    };
+    Label { level: Level::Open, readers: Readers::of(level, deployment) }
+}
+
+/// The label of a path that a command's words name: what was kept, else its classification.
+pub(crate) fn of_path(session: &Session, deployment: &Deployment, path: &str) -> Label {
+    session.kept(TargetKind::File, path).unwrap_or_else(|| Label {
+        level: Level::Open,
+        readers: Readers::of(deployment.secrecy(&Seen::new(path, None)), deployment),
+    })
+}
+
+/// The name under which labels of a resource are kept.
+pub(crate) fn key(kind: TargetKind, name: &str) -> String {
+    if is_path_kind(kind) { format!("file:{name}") } else { format!("{kind}:{}", fold(name)) }
+}
+
+/// Whether the tool puts its content in the place of what was there.
+pub(crate) fn replaces(driver: &Driver) -> bool {
+    matches!(driver, Driver::Builtin(name) if matches!(name.as_str(), "write_file" | "memory_write" | "copy_file"))
+}
+
+/// The tools that a started helper agent may use, where this action starts one: an execution with an argument that decides and
+/// is a list of names of tools.
+pub(crate) fn helper_tools(
+    manifest: &Manifest,
+    tool: &countersign_plan::tool::Definition,
+    args: &Value,
+) -> Option<Vec<String>> {
+    let starts = tool.effect == Effect::Execute && tool.target.kind == TargetKind::Process;
+    let mut lists = tool.controls.iter().filter(|_| starts).filter_map(|at| at.get(args)?.as_array());
+    lists.find_map(|list| {
+        let names: Vec<String> = list.iter().filter_map(|n| n.as_str().map(str::to_owned)).collect();
+        let known = |name: &String| name.parse().is_ok_and(|name: ToolName| manifest.get(&name).is_some());
+        (names.len() == list.len() && names.iter().all(known)).then_some(names)
+    })
+}
+
+/// Names, paths and addresses in a text, without the signs around them.
+fn names(text: &str) -> impl Iterator<Item = &str> {
+    let part = |c: char| c.is_alphanumeric() || "@._/~:#-+?=&%".contains(c);
+    let pieces = text.split(move |c: char| !part(c)).map(|piece| piece.trim_matches(['.', ':', ',', '?']));
+    pieces.filter(|piece| (3..=512).contains(&piece.len()))
+}
+
+fn word(name: &str) -> u64 {
+    let digest = Digest::of(fold(name).as_bytes());
+    digest.as_bytes().iter().take(8).fold(0, |word, byte| (word << 8) | u64::from(*byte))
 }

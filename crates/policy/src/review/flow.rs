@@ -1,164 +1,175 @@
-//! The cheap, sound part of information flow: references to declared labels. The whole of FLOW.md (labels of literals, sessions,
-//! conditions, endorsements) is a proof of its own; until it is there, this asks where a declared label says so and never waives.
-//!
-//! Conservative: a file's content is open whoever wrote it; a result's secrecy is the strictest of what it may hold; a literal is
-//! public, so a planner that copies a secret into a literal is not seen here.
+//! What information flow says about a plan's steps, as reasons, and which questions the user's own goal has answered already.
 
 use std::collections::BTreeMap;
 
+use countersign_plan::draft::Rollback;
 use countersign_plan::id::StepId;
-use countersign_plan::pointer::Pointer;
-use countersign_plan::tool::{Effect, OutputLabel, Secrecy, TargetKind, Trust};
-use countersign_plan::value::Expr;
+use countersign_plan::tool::{Definition, Effect, TargetKind};
 use countersign_plan::verdict::{Code, Decision, Reason};
 
-use super::Request;
 use super::prepare::Prepared;
-use crate::deployment::{SecrecyLevel, Standing, is_path_kind};
-use crate::effects::Touch;
+use super::{Request, goal, judge};
+use crate::deployment::{Confirmation, Standing, is_path_kind};
+use crate::effects::{self, By, Derived, Scene, Touch};
+use crate::flow::{Ambient, Analysis, Court, Crossings, Graph, Grounds, Kind, Level, Look, Means, Party, Sink, fill};
 
-/// How trusted a value is: who could have written it. Ordered from open to system.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Level {
-    Open,
-    Party,
-    User,
-    System,
-}
-
-/// The label of a value.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Label {
-    pub(super) trust: Level,
-    pub(super) secrecy: SecrecyLevel,
-}
-
-impl Label {
-    /// A literal of the draft, as far as this part of the flow looks.
-    const LITERAL: Self = Self { trust: Level::System, secrecy: SecrecyLevel::Public };
-    /// What is known of nothing.
-    const UNKNOWN: Self = Self { trust: Level::Open, secrecy: SecrecyLevel::Restricted };
-
-    fn join(self, other: Self) -> Self {
-        Self { trust: self.trust.min(other.trust), secrecy: self.secrecy.max(other.secrecy) }
-    }
-}
-
-/// The plan with the labels of each step's arguments, worked out once in the order of the plan: references point backwards, so
-/// each label is made of those before it.
+/// The plan with the labels of all its values.
 #[derive(Debug)]
-pub(super) struct Flow<'v, 'a> {
-    request: &'v Request<'a>,
-    steps: BTreeMap<&'v StepId, (&'v Prepared<'a>, SecrecyLevel)>,
+pub(super) struct Flow {
+    analysis: Analysis,
+    sinks: BTreeMap<StepId, Vec<usize>>,
+    /// What a reference names that is not known yet, and whether it can be trusted.
+    open: BTreeMap<StepId, Vec<bool>>,
 }
 
-impl<'v, 'a> Flow<'v, 'a> {
-    pub(super) fn new(request: &'v Request<'a>, steps: &'v [Prepared<'a>]) -> Self {
-        let mut flow = Self { request, steps: BTreeMap::new() };
-        for prepared in steps {
-            let secrecy = flow.of(&prepared.step.args).secrecy;
-            flow.steps.insert(&prepared.step.id, (prepared, secrecy));
+impl Flow {
+    pub(super) fn new(request: &Request<'_>, steps: &[Prepared<'_>]) -> Self {
+        let grounds = Grounds::new(request.pinned_goal, request.inputs);
+        let ambient = Ambient { deployment: request.deployment, session: request.session, planner: request.planner };
+        let mut graph = Graph::new(ambient, &grounds);
+        for step in steps {
+            graph.step(look(step));
         }
-        flow
-    }
-
-    /// The label of an expression.
-    fn of(&self, expr: &Expr) -> Label {
-        match expr {
-            Expr::Null | Expr::Bool(_) | Expr::Number(_) | Expr::Text(_) | Expr::Literal(_) => Label::LITERAL,
-            Expr::Input(_) => Label { trust: Level::User, secrecy: SecrecyLevel::Internal },
-            // Where a secret may stand is the manifest's and the deployment's to say.
-            Expr::Secret(_) => Label::LITERAL,
-            Expr::Array(items) | Expr::Join(items) => {
-                items.iter().fold(Label::LITERAL, |label, item| label.join(self.of(item)))
-            }
-            Expr::Object(members) => members.values().fold(Label::LITERAL, |label, item| label.join(self.of(item))),
-            Expr::From { step, at } => self.output(step, at),
-        }
-    }
-
-    /// The label of a part of a step's output.
-    fn output(&self, step: &StepId, at: &Pointer) -> Label {
-        let Some((producer, of_args)) = self.steps.get(step) else { return Label::UNKNOWN };
-        let Some(tool) = producer.tool else { return Label::UNKNOWN };
-        let declared: &OutputLabel = &tool.definition().output;
-        let one = |trust: Trust, secrecy: Secrecy| Label {
-            trust: match trust {
-                Trust::System => Level::System,
-                Trust::User => Level::User,
-                Trust::Party => Level::Party,
-                Trust::Open | Trust::Target => Level::Open,
-            },
-            secrecy: match secrecy {
-                Secrecy::Public => SecrecyLevel::Public,
-                Secrecy::Internal => SecrecyLevel::Internal,
-                Secrecy::Confidential => SecrecyLevel::Confidential,
-                Secrecy::Restricted => SecrecyLevel::Restricted,
-                Secrecy::Target => of_targets(self.request, producer),
-                Secrecy::Args => (*of_args).max(SecrecyLevel::Internal),
-            },
+        let undone: Vec<Option<(Derived, Vec<_>)>> = steps
+            .iter()
+            .map(|step| {
+                let Some(Rollback::Action { action, args }) = &step.step.rollback else { return None };
+                let tool = request.manifest.get(action)?;
+                let filled = effects::substitute(args, request.inputs).ok()?;
+                let scene = Scene { deployment: request.deployment, facts: request.facts, written: &step.written };
+                let derived = effects::derive(tool.definition(), &filled, scene);
+                let look = Look { id: &step.step.id, args, tool: Some(tool), touches: &[] };
+                Some((derived, graph.arguments(look)))
+            })
+            .collect();
+        let helpers = helpers(request, steps);
+        let (nodes, leaves, reads) = graph.parts();
+        let court = Court {
+            ambient,
+            manifest: request.manifest,
+            nodes: &nodes,
+            crossings: Crossings::none(),
+            helpers: &helpers,
         };
-        let deepest = declared.fields.iter().filter(|field| field.at.covers(at)).max_by_key(|f| f.at.segments().len());
-        match deepest {
-            Some(field) => one(field.trust, field.secrecy),
-            // The whole result, or a part that holds labelled fields: all of them together.
-            None => declared
-                .fields
-                .iter()
-                .filter(|field| at.covers(&field.at))
-                .fold(one(declared.trust, declared.secrecy), |l, field| l.join(one(field.trust, field.secrecy))),
+        let mut sinks = Vec::new();
+        let mut open = BTreeMap::new();
+        for (i, step) in steps.iter().enumerate() {
+            let leaves = leaves.get(i).map_or(&[][..], Vec::as_slice);
+            let mut party = Party {
+                look: look(step),
+                rollback: false,
+                concrete: step.concrete.then_some(&step.args),
+                open: &step.derived.open,
+                leaves,
+                reads: reads.get(i).map_or(&[][..], Vec::as_slice),
+                recoverable: recoverable(request, step),
+                ruled: false,
+                unasked: !goal::unasked(request, step, false).is_empty(),
+            };
+            let mut sink = court.judge(&party);
+            let by_words = |sink: &Sink| sink.issues.iter().any(|issue| issue.words);
+            if sink.as_ref().is_some_and(by_words) && judge::is_allowed(request, step) {
+                party.ruled = true;
+                sink = court.judge(&party);
+            }
+            sinks.extend(sink);
+            let trusted = step.derived.open.iter().map(|open| {
+                let mut named = leaves.iter().filter(|(at, _)| open.at.covers(at) || at.covers(&open.at));
+                named.all(|(_, node)| nodes.get(*node).is_some_and(|node| node.label.level >= Level::User))
+            });
+            open.insert(step.step.id.clone(), trusted.collect());
+            if let (Some(Rollback::Action { action, args }), Some((derived, leaves))) =
+                (&step.step.rollback, undone.get(i).and_then(Option::as_ref))
+            {
+                let tool = request.manifest.get(action);
+                sinks.extend(court.judge(&Party {
+                    look: Look { id: &step.step.id, args, tool, touches: &derived.touches },
+                    rollback: true,
+                    concrete: None,
+                    open: &derived.open,
+                    leaves,
+                    reads: &[],
+                    // Taking back is itself the way back.
+                    recoverable: true,
+                    ..party
+                }));
+            }
         }
+        let mut by_step: BTreeMap<StepId, Vec<usize>> = BTreeMap::new();
+        for (i, sink) in sinks.iter().enumerate() {
+            by_step.entry(sink.step.clone()).or_default().push(i);
+        }
+        Self { analysis: Analysis { nodes, sinks }, sinks: by_step, open }
+    }
+
+    pub(super) fn into_analysis(self) -> Analysis {
+        self.analysis
+    }
+
+    /// Whether a value is the user's own, or a field's that nobody outside writes; the planner made up no part of it.
+    fn is_said(&self, node: usize) -> bool {
+        let Some(node) = self.analysis.nodes.get(node) else { return false };
+        match node.kind {
+            Kind::Grounded(_) | Kind::Input | Kind::Known | Kind::Reference => node.label.level >= Level::User,
+            Kind::Join => node.from.iter().all(|part| self.is_said(part.node)),
+            Kind::Literal | Kind::Secret | Kind::Pick | Kind::Output | Kind::Resource => false,
+        }
+    }
+
+    fn of(&self, step: &StepId) -> impl Iterator<Item = &Sink> {
+        self.sinks.get(step).into_iter().flatten().filter_map(|i| self.analysis.sinks.get(*i))
     }
 }
 
-/// What the flow of declared labels says about a step.
-pub(super) fn check(request: &Request<'_>, flow: &Flow<'_, '_>, prepared: &Prepared<'_>) -> Vec<Reason> {
-    let mut reasons = Vec::new();
-    let Some(tool) = prepared.tool else { return reasons };
-    let definition = tool.definition();
-    // At the permit the concrete value stands in for the reference; where it came from has not changed.
-    let args = &prepared.step.args;
-    if prepared.has_effect() {
-        for at in &definition.controls {
-            each_reference(args, at, &mut |place, expr| {
-                if flow.of(expr).trust == Level::Open && !is_bounded_write(request, prepared, at) {
-                    let message = format!("open data chooses {place}, which decides what happens");
-                    let fix = "write the value out, or have a person endorse it";
-                    let reason = Reason::new(Code::FlowUntrustedControl, Decision::RequireApproval, message).fix(fix);
-                    reasons.push(way(reason, prepared, place, expr));
-                }
-            });
+fn look<'a>(step: &'a Prepared<'_>) -> Look<'a> {
+    Look { id: &step.step.id, args: &step.step.args, tool: step.tool, touches: &step.derived.touches }
+}
+
+/// The tools of the helper agents that the plan starts, or the session started; one that has none counts as an empty name.
+fn helpers(request: &Request<'_>, steps: &[Prepared<'_>]) -> Vec<String> {
+    let mut helpers = request.session.helpers().to_vec();
+    for step in steps {
+        let Some(tool) = step.tool else { continue };
+        if let Some(tools) = crate::flow::helper_tools(request.manifest, tool.definition(), &fill(&step.step.args)) {
+            helpers.extend(tools);
+            helpers.push(String::new());
         }
     }
-    unresolved(flow, prepared, &mut reasons);
-    released(request, flow, prepared, &mut reasons);
-    reasons
+    helpers
 }
 
 /// Recoverable writes in the workspace need no grounding: at the permit the concrete path shows that it is one.
-fn is_bounded_write(request: &Request<'_>, prepared: &Prepared<'_>, at: &Pointer) -> bool {
-    let target = prepared.tool.is_some_and(|tool| tool.definition().target.arg.as_ref() == Some(at));
-    let recoverable = !prepared.irreversible;
-    prepared.concrete && target && recoverable && {
-        let mut paths = prepared.derived.touches.iter().filter(|t| !t.effect.is_harmless()).map(Touch::seen);
-        paths.all(|seen| seen.is_some_and(|seen| request.deployment.in_workspace(&seen)))
+fn recoverable(request: &Request<'_>, step: &Prepared<'_>) -> bool {
+    let mut written = step.derived.touches.iter().filter(|t| !t.effect.is_harmless()).map(Touch::seen);
+    !step.irreversible && written.all(|seen| seen.is_some_and(|seen| request.deployment.in_workspace(&seen)))
+}
+
+/// What flow says about a step.
+pub(super) fn check(request: &Request<'_>, flow: &Flow, prepared: &Prepared<'_>) -> Vec<Reason> {
+    let mut reasons = Vec::new();
+    for sink in flow.of(&prepared.step.id) {
+        for issue in &sink.issues {
+            let rollback = if sink.rollback { "rollback: " } else { "" };
+            let message = format!("{rollback}{}", issue.message);
+            let mut reason = Reason::new(issue.code, issue.decision, message).fix(&issue.fix);
+            reason.path = flow.analysis.way(issue);
+            reasons.push(reason);
+        }
     }
+    unresolved(flow, prepared, &mut reasons);
+    chosen(request, prepared, &mut reasons);
+    reasons
 }
 
 /// What is touched under a name that is not known yet: asks, unless it only reads something that is neither file nor host and a
 /// trusted field names it.
-fn unresolved(flow: &Flow<'_, '_>, prepared: &Prepared<'_>, reasons: &mut Vec<Reason>) {
-    for open in &prepared.derived.open {
+fn unresolved(flow: &Flow, prepared: &Prepared<'_>, reasons: &mut Vec<Reason>) {
+    let trusted = flow.open.get(&prepared.step.id);
+    for (i, open) in prepared.derived.open.iter().enumerate() {
         let placed = is_path_kind(open.kind)
             || matches!(open.kind, TargetKind::Host | TargetKind::Url | TargetKind::Database | TargetKind::Process);
-        if open.effect.is_harmless() && !placed {
-            continue;
-        }
-        let mut trusted = true;
-        each_reference(&prepared.step.args, &open.at, &mut |_, expr| {
-            trusted &= flow.of(expr).trust >= Level::User;
-        });
-        if open.effect.is_harmless() && trusted {
+        let trusted = trusted.and_then(|list| list.get(i)).is_some_and(|trusted| *trusted);
+        if (open.effect.is_harmless() || trusted) && !placed || (open.effect.is_harmless() && trusted) {
             continue;
         }
         let message = format!("{} names what is touched and has no value before the plan runs", open.at);
@@ -166,98 +177,120 @@ fn unresolved(flow: &Flow<'_, '_>, prepared: &Prepared<'_>, reasons: &mut Vec<Re
     }
 }
 
-/// What leaves through `carries` against the clearance of who receives it.
-fn released(request: &Request<'_>, flow: &Flow<'_, '_>, prepared: &Prepared<'_>, reasons: &mut Vec<Reason>) {
-    let Some(tool) = prepared.tool else { return };
-    let Some((receiver, clearance)) = audience(request, prepared) else { return };
-    let mut carried = SecrecyLevel::Public;
-    let mut from = None;
-    for at in &tool.definition().carries {
-        each_reference(&prepared.step.args, at, &mut |place, expr| {
-            let label = flow.of(expr);
-            if label.secrecy > carried {
-                carried = label.secrecy;
-                from = Some((place.clone(), expr.clone()));
-            }
-        });
-    }
-    // Files that are sent along.
-    let sends = prepared.derived.touches.iter().any(|touch| touch.effect == Effect::Send);
-    for touch in prepared.derived.touches.iter().filter(|touch| sends && touch.effect.is_harmless()) {
-        if let Some(seen) = touch.seen().filter(|_| !touch.is_open()) {
-            let level = request.deployment.secrecy(&seen);
-            if level > carried {
-                carried = level;
-                from = None;
-            }
-        }
-    }
-    if carried <= clearance {
+/// A file outside of the workspace that data from outside named, and the goal did not: whoever wrote the data chose it.
+fn chosen(request: &Request<'_>, prepared: &Prepared<'_>, reasons: &mut Vec<Reason>) {
+    if request.planner >= Level::User {
         return;
     }
-    let decision = if carried == SecrecyLevel::Restricted { Decision::Block } else { Decision::RequireApproval };
-    let message =
-        format!("{} data would reach {receiver}, who is cleared for {}", carried.as_str(), clearance.as_str());
-    let reason = Reason::new(Code::FlowClearance, decision, message);
-    reasons.push(match from {
-        Some((place, expr)) => way(reason, prepared, &place, &expr),
-        None => reason,
-    });
-}
-
-/// The farthest receiver of a step and what may flow there; nobody where nothing leaves.
-fn audience(request: &Request<'_>, prepared: &Prepared<'_>) -> Option<(String, SecrecyLevel)> {
-    let receivers = prepared.derived.touches.iter().filter_map(|touch| {
-        let named = || if touch.is_open() { "somebody not known yet".to_owned() } else { touch.name.clone() };
-        match (touch.effect, touch.kind) {
-            // A request carries its URL, headers and body to the host, whatever its method.
-            (_, TargetKind::Host | TargetKind::Url) | (Effect::Send, _) => {
-                Some((named(), touch.standing.unwrap_or(Standing::Other)))
-            }
-            (Effect::Pay, _) => Some((named(), touch.standing.unwrap_or(Standing::Other))),
-            (
-                Effect::None
-                | Effect::Read
-                | Effect::Create
-                | Effect::Update
-                | Effect::Delete
-                | Effect::Execute
-                | Effect::Admin,
-                _,
-            ) => None,
+    for touch in prepared.derived.touches.iter().filter(|touch| touch.by == By::Tool && !touch.is_open()) {
+        let outside = touch.seen().is_some_and(|seen| !request.deployment.in_workspace(&seen));
+        if outside && request.session.was_told(&touch.name) && !goal::names(request.pinned_goal, &touch.name) {
+            let message = format!("data from outside names {}, and the goal does not", touch.name);
+            let reason = Reason::new(Code::FlowUntrustedControl, Decision::RequireApproval, message);
+            reasons.push(reason.fix("say in the goal that it is wanted"));
         }
-    });
-    let (name, standing) = receivers.max_by_key(|(_, standing)| *standing)?;
-    Some((name, request.deployment.clearance(standing)))
-}
-
-/// How secret what a step reads is.
-fn of_targets(request: &Request<'_>, producer: &Prepared<'_>) -> SecrecyLevel {
-    let levels = producer.derived.touches.iter().filter(|touch| touch.effect.is_harmless()).map(|touch| {
-        if touch.is_open() {
-            return SecrecyLevel::Confidential;
-        }
-        match (touch.seen(), touch.standing) {
-            (Some(seen), _) => request.deployment.secrecy(&seen),
-            (None, Some(Standing::Known | Standing::Other)) => SecrecyLevel::Public,
-            (None, Some(Standing::User | Standing::Internal) | None) => SecrecyLevel::Internal,
-        }
-    });
-    levels.max().unwrap_or(SecrecyLevel::Internal)
-}
-
-/// Calls `visit` with every reference in the argument that `at` points to.
-fn each_reference(args: &Expr, at: &Pointer, visit: &mut dyn FnMut(&Pointer, &Expr)) {
-    args.references(&mut |place, expr| {
-        if matches!(expr, Expr::From { .. }) && (at.covers(place) || place.covers(at)) {
-            visit(place, expr);
-        }
-    });
-}
-
-fn way(mut reason: Reason, prepared: &Prepared<'_>, place: &Pointer, expr: &Expr) -> Reason {
-    if let Expr::From { step, at } = expr {
-        reason.path = vec![format!("{step}{at}"), format!("{}{place}", prepared.step.id)];
     }
-    reason
+}
+
+/// Takes out the questions that the goal has answered: every value that decides is the user's or the house's, and the effect is
+/// what the goal asks for (FORMATS §5).
+pub(super) fn settle(request: &Request<'_>, flow: &Flow, steps: &[Prepared<'_>], i: usize, reasons: &mut Vec<Reason>) {
+    let Some(prepared) = steps.get(i) else { return };
+    let Some(how) = confirmed(request, flow, steps, prepared, i) else { return };
+    let before = reasons.len();
+    let answered = |reason: &Reason| {
+        reason.decision == Decision::RequireApproval
+            && (matches!(reason.code, Code::PlanIrreversible | Code::DefaultAsk | Code::HostUnknown)
+                || (how == How::ToUser && reason.code == Code::GoalUnasked))
+    };
+    reasons.retain(|reason| !answered(reason));
+    if reasons.len() < before {
+        let message = match how {
+            How::ToUser => "the user alone receives it".to_owned(),
+            How::Request(spans) => format!("confirmed by the request: the goal says {}", spans.join(", ")),
+            How::House => "confirmed by the request, with values of the house's own fields".to_owned(),
+        };
+        reasons.push(Reason::new(Code::FlowConfirmed, Decision::Allow, message));
+    }
+}
+
+/// How a step is confirmed beforehand.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum How {
+    /// Nobody but the user receives anything.
+    ToUser,
+    /// The goal or an input says every value; the places in the goal.
+    Request(Vec<String>),
+    /// The goal says the target, and fields that nobody outside writes say the rest.
+    House,
+}
+
+fn confirmed(
+    request: &Request<'_>,
+    flow: &Flow,
+    steps: &[Prepared<'_>],
+    prepared: &Prepared<'_>,
+    i: usize,
+) -> Option<How> {
+    let confirmation = request.deployment.document().approval.as_ref().and_then(|approval| approval.confirmation);
+    let definition = prepared.tool?.definition();
+    let touches = &prepared.derived.touches;
+    if confirmation == Some(Confirmation::Always) {
+        return None;
+    }
+    let sinks: Vec<&Sink> = flow.of(&prepared.step.id).filter(|sink| !sink.rollback).collect();
+    if sinks.iter().any(|sink| !sink.issues.is_empty()) {
+        return None;
+    }
+    let to_user = |touch: &Touch| touch.effect.is_harmless() || touch.standing == Some(Standing::User);
+    if definition.effect == Effect::Send && touches.iter().all(to_user) && touches.iter().any(|t| t.standing.is_some())
+    {
+        return Some(How::ToUser);
+    }
+    let goal = request.pinned_goal?;
+    // Whole stores and files that nothing brings back: a word in a goal is too little.
+    let lasting = |kind| matches!(kind, TargetKind::Database | TargetKind::Account) || is_path_kind(kind);
+    let lost = touches.iter().any(|touch| touch.effect == Effect::Delete && lasting(touch.kind));
+    let asked = touches.iter().all(|touch| goal::asks_for_effect(goal, touch.effect));
+    // What the goal asks for once is done once.
+    let again =
+        steps.iter().take(i).any(|s| s.step.action == prepared.step.action && s.step.args == prepared.step.args);
+    let reaches = touches.iter().any(|touch| touch.endpoint.is_some() || touch.kind == TargetKind::Url);
+    let acts = touches.iter().any(|touch| !touch.effect.is_harmless());
+    if lost || !asked || again || reaches || !acts || runs(definition, &sinks) {
+        return None;
+    }
+    let decides = || sinks.iter().flat_map(|sink| &sink.decides);
+    let idle = definition.target.kind == TargetKind::Process;
+    let fits = |node: usize, means: Option<Means>| match means {
+        Some(Means::Label) => flow.is_said(node),
+        Some(Means::Bounded | Means::Endorsed) => true,
+        Some(Means::Judged) => idle,
+        Some(Means::Listed) | None => false,
+    };
+    if !decides().all(|(node, means)| fits(*node, *means)) || (sinks.is_empty() && !definition.controls.is_empty()) {
+        return None;
+    }
+    let nodes = || decides().filter_map(|(node, _)| flow.analysis.nodes.get(*node));
+    let said = |kind: &Kind| matches!(kind, Kind::Grounded(_) | Kind::Input);
+    let pays = touches.iter().any(|touch| matches!(touch.effect, Effect::Pay | Effect::Admin));
+    if pays && !nodes().any(|node| said(&node.kind)) {
+        return None;
+    }
+    if nodes().all(|node| said(&node.kind)) {
+        let span = |kind: &Kind| match kind {
+            Kind::Grounded(crate::flow::Ground::Goal { from, to }) => Some(format!("{from}-{to}")),
+            Kind::Grounded(crate::flow::Ground::Input { name }) => Some(format!("input {name}")),
+            _ => None,
+        };
+        return Some(How::Request(nodes().filter_map(|node| span(&node.kind)).collect()));
+    }
+    Some(How::House)
+}
+
+/// Whether the step runs a program, other than a helper agent whose tools change nothing.
+fn runs(definition: &Definition, sinks: &[&Sink]) -> bool {
+    let helper = definition.target.kind == TargetKind::Process
+        && sinks.iter().flat_map(|sink| &sink.decides).all(|(_, means)| *means == Some(Means::Judged));
+    definition.effect == Effect::Execute && !helper
 }

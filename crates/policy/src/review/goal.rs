@@ -263,6 +263,11 @@ pub(super) fn asks_for_removal(goal: Option<&str>) -> bool {
     goal.is_some_and(|goal| asks_for(goal, REMOVAL))
 }
 
+/// Whether the goal asks for an effect of this kind; of effects that nobody has to ask for, always.
+pub(super) fn asks_for_effect(goal: &str, effect: Effect) -> bool {
+    Kind::of(effect).is_none_or(|kind| asks_for(goal, kind.stems()))
+}
+
 /// Whether a word of the goal begins so, with no negation before it.
 fn asks_for(goal: &str, stems: &[&str]) -> bool {
     let goal = fold(goal);

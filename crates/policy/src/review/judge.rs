@@ -24,7 +24,7 @@ pub(super) struct View<'v, 'a> {
     steps: &'v [Prepared<'a>],
     totals: Totals,
     patterns: Patterns,
-    flow: Flow<'v, 'a>,
+    flow: Flow,
 }
 
 impl<'v, 'a> View<'v, 'a> {
@@ -70,6 +70,7 @@ pub(super) fn step(view: &View<'_, '_>, i: usize) -> Judged {
         }
         judged.reasons.extend(flow::check(request, &view.flow, prepared));
         judged.reasons.extend(Bounds::of(request.draft.privileges()).exceeded(patterns, prepared, request));
+        flow::settle(request, &view.flow, steps, i, &mut judged.reasons);
         judged.reasons.extend(expectations(request, prepared));
         judged.reasons.extend(rollback(request, patterns, prepared));
     }
@@ -111,6 +112,11 @@ pub(super) fn matches<'p>(
     let scopes: Vec<&dyn Scope> =
         std::iter::once(&own as &dyn Scope).chain(summed.as_ref().map(|s| s as &dyn Scope)).collect();
     request.policy.decide(&action, &scopes)
+}
+
+/// Whether a rule of the policy allows the step.
+pub(super) fn is_allowed(request: &Request<'_>, prepared: &Prepared<'_>) -> bool {
+    matches(request, prepared, Total::Alone).allow.is_some()
 }
 
 /// What the rules say, then the defaults where no rule takes their place. Returns whether a rule allows the step.

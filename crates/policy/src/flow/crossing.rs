@@ -1,0 +1,166 @@
+//! Crossing points: where a person lets a value pass that its label would not (FLOW.md, "Crossing points").
+//!
+//! `endorse` raises trust, `declassify` widens readers. Either names its approver, who is not the requester, the plan and the
+//! value, and a form that was fixed before the value is known. Data decides neither that something is released nor to whom.
+
+use countersign_plan::digest::Digest;
+use countersign_plan::id::Principal;
+use countersign_plan::time::Timestamp;
+use regex::Regex;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::graph::Node;
+
+/// A crossing point as a person approved it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Crossing {
+    /// The value: the node of an argument, or of the output that it comes from. All its later uses are meant.
+    pub value: String,
+    /// To whom a declassification releases it; an endorsement has nobody.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to: Option<String>,
+    /// What the value must be.
+    pub form: Form,
+    /// Who approved.
+    pub approver: Principal,
+    /// The digest of the draft.
+    pub draft: Digest,
+    /// Not used after.
+    pub expires: Timestamp,
+    /// Whether a permit has spent it already.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub spent: bool,
+}
+
+/// What an approved value must be.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Form {
+    /// Exactly this.
+    Exact(Value),
+    /// One of these.
+    OneOf(Vec<Value>),
+    /// A text that this regular expression matches from end to end.
+    Matches(String),
+    /// A number from the first to the second, both included.
+    Range(f64, f64),
+}
+
+impl Form {
+    /// Whether the value has this form. What cannot be read admits nothing.
+    #[must_use]
+    pub fn admits(&self, value: &Value) -> bool {
+        match self {
+            Self::Exact(one) => one == value,
+            Self::OneOf(some) => some.contains(value),
+            // Alone first: what is unbalanced would step out of the group that anchors it.
+            Self::Matches(pattern) if Regex::new(pattern).is_ok() => value
+                .as_str()
+                .is_some_and(|text| Regex::new(&format!("^(?:{pattern})$")).is_ok_and(|whole| whole.is_match(text))),
+            Self::Matches(_) => false,
+            Self::Range(least, most) => value.as_f64().is_some_and(|n| (*least..=*most).contains(&n)),
+        }
+    }
+
+    /// Whether every value of this form has the other: exact where both are lists or ranges, else only if they are the same.
+    #[must_use]
+    pub fn within(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Exact(value), _) => other.admits(value),
+            (Self::OneOf(values), _) => values.iter().all(|value| other.admits(value)),
+            (Self::Range(a, b), Self::Range(least, most)) => a <= b && least <= a && b <= most,
+            (Self::Matches(_), Self::Matches(_)) => self == other,
+            (Self::Range(..) | Self::Matches(_), _) => false,
+        }
+    }
+}
+
+/// The crossing points that count for one review.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Crossings(Vec<Crossing>);
+
+impl Crossings {
+    /// No crossing points.
+    #[must_use]
+    pub const fn none() -> &'static Self {
+        static NONE: Crossings = Crossings(Vec::new());
+        &NONE
+    }
+
+    /// Those that count: of this draft, not expired, not spent, by somebody else than the requester.
+    #[must_use]
+    pub fn valid(all: Vec<Crossing>, draft: Digest, requester: &Principal, now: Timestamp) -> Self {
+        let counts = |c: &Crossing| {
+            c.draft == draft && c.approver != *requester && !c.spent && now.as_millis() < c.expires.as_millis()
+        };
+        Self(all.into_iter().filter(counts).collect())
+    }
+
+    /// All of them.
+    pub fn iter(&self) -> impl Iterator<Item = &Crossing> {
+        self.0.iter()
+    }
+
+    /// Whether a person let this value decide. One that is not known yet is looked at again when it is.
+    pub(crate) fn endorses(&self, node: &Node, nodes: &[Node], value: Option<&Value>) -> bool {
+        self.0
+            .iter()
+            .filter(|c| c.to.is_none() && about(c, node, nodes))
+            .any(|c| value.is_none_or(|v| c.form.admits(v)))
+    }
+
+    /// Whether a person let this value go to this receiver.
+    pub(crate) fn declassifies(&self, node: &Node, nodes: &[Node], to: &str, value: Option<&Value>) -> bool {
+        let mut to = self.0.iter().filter(|c| c.to.as_deref() == Some(to) && about(c, node, nodes));
+        to.any(|c| value.is_none_or(|v| c.form.admits(v)))
+    }
+}
+
+fn about(crossing: &Crossing, node: &Node, nodes: &[Node]) -> bool {
+    let mut sources = node.from.iter().filter_map(|edge| nodes.get(edge.node));
+    crossing.value == node.name || (node.from.len() <= 2 && sources.any(|source| source.name == crossing.value))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::Form;
+
+    #[test]
+    fn a_form_is_the_whole_value() {
+        let form = Form::Matches("INV-[0-9]+|PO-[0-9]+".to_owned());
+        assert!(form.admits(&json!("INV-7")));
+        for wrong in [json!("INV-7; rm"), json!("xPO-7"), json!("INV-7\n"), json!(7), json!(null)] {
+            assert!(!Form::Matches("INV-7)|(?:.*".to_owned()).admits(&wrong), "{wrong}");
+            assert!(!form.admits(&wrong), "{wrong}");
+        }
+        assert!(!Form::Matches("(".to_owned()).admits(&json!("(")));
+        assert!(Form::Range(1.0, 5.0).admits(&json!(5)) && !Form::Range(1.0, 5.0).admits(&json!("5")));
+    }
+
+    #[test]
+    fn within_is_sound() {
+        let forms = [
+            Form::Exact(json!(3)),
+            Form::OneOf(vec![json!(1), json!(3)]),
+            Form::Range(1.0, 3.0),
+            Form::Range(0.0, 9.0),
+            Form::Range(5.0, 1.0),
+            Form::Matches("a|b".to_owned()),
+            Form::Matches(".*".to_owned()),
+            Form::Exact(json!("a")),
+        ];
+        let values =
+            [json!(0), json!(1), json!(3), json!(5), json!(10), json!("a"), json!("b"), json!("c"), json!(null)];
+        for a in &forms {
+            for b in &forms {
+                let counter = values.iter().find(|v| a.admits(v) && !b.admits(v));
+                assert!(!a.within(b) || counter.is_none(), "{a:?} {b:?} {counter:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,542 @@
+//! Grounding: which words of the planner are the user's own (FLOW.md, propagation rule 1).
+//!
+//! A literal is grounded where the goal or an input says it: equal after normalising case, numbers and dates. What merely looks
+//! like it is not: a bare number names no id, part of a longer name names nothing, a date needs all of its parts.
+
+use std::ops::Range;
+
+use countersign_plan::id::Reference;
+use countersign_plan::pointer::Pointer;
+use countersign_plan::resolve::Inputs;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::identities;
+use crate::paths::fold;
+
+/// Where a literal comes from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Ground {
+    /// Bytes of the case-folded goal.
+    Goal {
+        /// The first byte.
+        from: usize,
+        /// One past the last.
+        to: usize,
+    },
+    /// An input of this name.
+    Input {
+        /// The name.
+        name: Reference,
+    },
+}
+
+impl From<Range<usize>> for Ground {
+    fn from(range: Range<usize>) -> Self {
+        Self::Goal { from: range.start, to: range.end }
+    }
+}
+
+/// Lengths of an appointment whose end nobody states, in minutes.
+const USUAL: [i64; 2] = [30, 60];
+
+const MONTHS: [&str; 12] = [
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
+];
+
+const NUMBERS: [&str; 13] =
+    ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"];
+
+/// A day; the year where it is stated.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Day {
+    year: Option<i64>,
+    month: i64,
+    day: i64,
+}
+
+/// Everything that the user said, read once.
+#[derive(Debug, Default)]
+pub struct Grounds<'a> {
+    goal: String,
+    inputs: Option<&'a Inputs>,
+    days: Vec<(Day, Range<usize>)>,
+    /// Minutes after midnight.
+    times: Vec<(i64, Range<usize>)>,
+    /// Minutes.
+    durations: Vec<i64>,
+    numbers: Vec<(f64, Range<usize>)>,
+}
+
+/// A literal in its place.
+#[derive(Debug, Clone, Copy)]
+pub struct Said<'a> {
+    /// Where it stands in the arguments.
+    pub at: &'a Pointer,
+    /// The value.
+    pub value: &'a Value,
+    /// The schema of the argument that it stands in, or null.
+    pub schema: &'a Value,
+    /// All arguments, as far as they are literals.
+    pub args: &'a Value,
+}
+
+impl<'a> Grounds<'a> {
+    /// Reads the goal and the inputs.
+    #[must_use]
+    pub fn new(goal: Option<&str>, inputs: &'a Inputs) -> Self {
+        let goal = fold(goal.unwrap_or("")).into_owned();
+        let words = words(&goal);
+        let (days, times) = (read_days(&goal, &words), read_times(&goal, &words));
+        let numbers = read_numbers(&goal, &days, &times);
+        let durations = read_durations(&words);
+        Self { inputs: Some(inputs), days, times, durations, numbers, goal }
+    }
+
+    /// Where the user said this literal, if he did.
+    #[must_use]
+    pub fn of(&self, said: Said<'_>) -> Option<Ground> {
+        let input = self.inputs.into_iter().flatten().find(|(_, given)| given_as(given, said.value));
+        if let Some((name, _)) = input {
+            return Some(Ground::Input { name: name.clone() });
+        }
+        let name = said.at.segments().iter().rev().find(|s| s.parse::<usize>().is_err()).map_or("", String::as_str);
+        match said.value {
+            Value::Bool(set) => self.flag(name, *set).map(Into::into),
+            Value::Number(number) if !is_id(name) => self.number(number.as_f64()?).map(Into::into),
+            Value::String(text) => self.text(name, text, said).map(Into::into),
+            Value::Null | Value::Number(_) | Value::Array(_) | Value::Object(_) => None,
+        }
+    }
+
+    fn text(&self, name: &str, text: &str, said: Said<'_>) -> Option<Range<usize>> {
+        let text = text.trim();
+        if let Some(moment) = Moment::read(text) {
+            return self.moment(moment).or_else(|| self.end(name, moment, said));
+        }
+        if text.chars().count() < 2 || text.chars().all(|c| c.is_numeric() || c.is_whitespace()) {
+            return None;
+        }
+        self.named(text).or_else(|| self.option(text, said.schema))
+    }
+
+    /// A name, address, path or URL that the goal names as a whole.
+    pub(crate) fn named(&self, text: &str) -> Option<Range<usize>> {
+        let text = fold(text).split_whitespace().collect::<Vec<_>>().join(" ");
+        let whole = |name: &str| find_whole(&self.goal, name);
+        if let Some(found) = whole(&text) {
+            return Some(found);
+        }
+        if let Some(channel) = text.strip_prefix('#') {
+            return whole(channel);
+        }
+        if let Some((_, rest)) = text.split_once("://") {
+            return whole(text.trim_end_matches('/')).or_else(|| whole(rest.trim_end_matches('/')));
+        }
+        if text.contains('@') {
+            let mut found = identities::addresses(&text).ok()?.into_iter().map(|address| whole(&address));
+            let first = found.next()??;
+            return found.all(|other| other.is_some()).then_some(first);
+        }
+        // A file by its own name, where that says which kind of file it is.
+        let (_, file) = text.rsplit_once('/')?;
+        let (stem, kind) = file.rsplit_once('.')?;
+        (stem.len() > 1 && !kind.is_empty()).then(|| whole(file)).flatten()
+    }
+
+    /// One of the words that the schema allows, which the goal says in some form (`reader`, "read").
+    fn option(&self, text: &str, schema: &Value) -> Option<Range<usize>> {
+        let listed = schema.get("enum")?.as_array()?.iter().any(|option| option.as_str() == Some(text));
+        let word = fold(text);
+        let stem: String = word.chars().take(word.chars().count().saturating_sub(2).clamp(3, 4)).collect();
+        let mut words = words(&self.goal).into_iter();
+        listed
+            .then(|| words.find(|(range, _)| self.goal.get(range.clone()).is_some_and(|w| w.starts_with(&stem))))?
+            .map(|(range, _)| range)
+    }
+
+    /// A switch that the goal names (`recurring`), or names as not wanted.
+    fn flag(&self, name: &str, set: bool) -> Option<Range<usize>> {
+        let name = fold(name);
+        let stem: String = name.split(['_', '-']).max_by_key(|part| part.len())?.chars().take(6).collect();
+        let words = words(&self.goal);
+        let (i, (range, _)) =
+            words.iter().enumerate().find(|(_, (_, word))| stem.len() > 3 && word.starts_with(&stem))?;
+        let negated =
+            words.iter().take(i).rev().take(3).any(|(_, w)| matches!(*w, "no" | "not" | "without" | "disable"));
+        (negated != set).then(|| range.clone())
+    }
+
+    fn number(&self, number: f64) -> Option<Range<usize>> {
+        let same = |said: f64| (said - number).abs() < 1e-9;
+        self.numbers.iter().find(|(said, _)| same(*said)).map(|(_, range)| range.clone())
+    }
+
+    fn moment(&self, moment: Moment) -> Option<Range<usize>> {
+        let day = moment.day.map(|(year, month, day)| {
+            let said = |said: &Day| said.month == month && said.day == day && said.year.is_none_or(|y| y == year);
+            self.days.iter().find(|(d, _)| said(d)).map(|(_, range)| range.clone())
+        });
+        let time = moment.minute.map(|m| self.times.iter().find(|(t, _)| *t == m).map(|(_, range)| range.clone()));
+        match (day, time) {
+            (Some(day), Some(time)) => time.and(day),
+            (Some(one), None) | (None, Some(one)) => one,
+            (None, None) => None,
+        }
+    }
+
+    /// An end is grounded where its start is, and the stated or a usual length lies between them.
+    fn end(&self, name: &str, end: Moment, said: Said<'_>) -> Option<Range<usize>> {
+        let start = name.contains("end").then(|| name.replace("end", "start"))?;
+        let mut place = said.at.segments().to_vec();
+        *place.last_mut()? = start;
+        let start = Moment::read(Pointer::from_segments(place).get(said.args)?.as_str()?.trim())?;
+        let ground = self.moment(start)?;
+        let length = end.absolute()? - start.absolute()?;
+        let lengths: &[i64] = if self.durations.is_empty() { &USUAL } else { &self.durations };
+        lengths.contains(&length).then_some(ground)
+    }
+}
+
+type Words<'g> = [(Range<usize>, &'g str)];
+
+fn read_days(goal: &str, words: &Words<'_>) -> Vec<(Day, Range<usize>)> {
+    let mut days = Vec::new();
+    let whole = |i: usize, j: usize| Some(words.get(i)?.0.start..words.get(j)?.0.end);
+    let number = |i: usize| words.get(i).and_then(|(_, w)| ordinal(w));
+    for (i, (_, word)) in words.iter().enumerate() {
+        // 2024-05-15, 15.5.2024, 5/15/2024: either way of writing a day and a month.
+        if let (Some(a), Some(b), Some(c)) = (number(i), number(i + 1), number(i + 2)) {
+            let orders = [(a, b, c), (c, b, a), (c, a, b)];
+            for (year, month, day) in orders {
+                let is_day = (1000..10_000).contains(&year) && (1..=12).contains(&month) && (1..=31).contains(&day);
+                if let (true, Some(range)) = (is_day && joined(goal, words, i), whole(i, i + 2)) {
+                    days.push((Day { year: Some(year), month, day }, range));
+                }
+            }
+        }
+        let Some(month) = month(word) else { continue };
+        let year = |i: usize| number(i).filter(|y| (1000..10_000).contains(y));
+        let near = |j: Option<usize>| j.and_then(|j| number(j).filter(|d| (1..=31).contains(d)).map(|d| (j, d)));
+        let of = words.get(i.wrapping_sub(1)).is_some_and(|(_, w)| *w == "of");
+        let before = near(i.checked_sub(if of { 2 } else { 1 }));
+        let after = near(Some(i + 1));
+        for (j, day) in before.into_iter().chain(after) {
+            let last = year(j.max(i) + 1).map_or(j.max(i), |_| j.max(i) + 1);
+            if let Some(range) = whole(j.min(i), last) {
+                days.push((Day { year: year(j.max(i) + 1), month, day }, range));
+            }
+        }
+    }
+    days
+}
+
+fn read_times(goal: &str, words: &Words<'_>) -> Vec<(i64, Range<usize>)> {
+    let mut times = Vec::new();
+    for (i, (range, word)) in words.iter().enumerate() {
+        let next = words.get(i + 1);
+        let half = |w: &str| (w == "am" || w == "a").then_some(0).or((w == "pm" || w == "p").then_some(720));
+        let hour = |text: &str| text.parse::<i64>().ok().filter(|h| (0..24).contains(h));
+        let clock = |h: i64, half: Option<i64>| half.map_or(h * 60, |half| (h % 12) * 60 + half);
+        if let Some(split) = word.find(|c: char| c.is_alphabetic())
+            && let (Some(digits), Some(rest)) = (word.get(..split), word.get(split..))
+            && let (Some(h), Some(half)) = (hour(digits), half(rest).filter(|_| rest.len() == 2))
+        {
+            times.push((clock(h, Some(half)), range.clone()));
+        }
+        if let (Some(h), Some((end, minutes))) = (hour(word), next)
+            && goal.get(range.end..end.start) == Some(":")
+            && let (Some(m), rest) = leading(minutes)
+            && (0..60).contains(&m)
+        {
+            let after = words.get(i + 2).map(|(_, w)| *w);
+            let half = if rest.is_empty() { after.and_then(half) } else { half(rest) };
+            times.push((clock(h, half) + m, range.start..end.end));
+        } else if let (Some(h), Some((end, w))) = (hour(word), next)
+            && let (Some(half), 2) = (half(w), w.len())
+        {
+            times.push((clock(h, Some(half)), range.start..end.end));
+        }
+        if *word == "noon" || *word == "midday" {
+            times.push((720, range.clone()));
+        }
+    }
+    times
+}
+
+fn read_durations(words: &Words<'_>) -> Vec<i64> {
+    let mut durations = Vec::new();
+    for (i, (_, unit)) in words.iter().enumerate() {
+        let minutes = match *unit {
+            "hour" | "hours" | "hr" | "hrs" | "h" => 60,
+            "minute" | "minutes" | "min" | "mins" => 1,
+            "day" | "days" => 24 * 60,
+            _ => continue,
+        };
+        let before = |n: usize| i.checked_sub(n).and_then(|j| words.get(j)).map_or("", |(_, w)| *w);
+        let count = match before(1) {
+            "a" | "an" if before(2) == "half" => (minutes / 2, 1),
+            "a" | "an" | "half" if before(1) == "half" => (minutes / 2, 1),
+            "a" | "an" => (minutes, 1),
+            word => (minutes, word.parse().ok().or_else(|| position(&NUMBERS, word)).unwrap_or(0)),
+        };
+        durations.push(count.0 * count.1);
+    }
+    durations.retain(|d| *d > 0);
+    durations
+}
+
+/// Numbers that stand alone: no part of a name, a day, a time or a version.
+fn read_numbers(goal: &str, days: &[(Day, Range<usize>)], times: &[(i64, Range<usize>)]) -> Vec<(f64, Range<usize>)> {
+    let mut numbers = Vec::new();
+    let mut rest = 0;
+    while let Some(tail) = goal.get(rest..)
+        && let Some(at) = tail.find(|c: char| c.is_ascii_digit())
+    {
+        let start = rest + at;
+        let tail = goal.get(start..).unwrap_or("");
+        let len = tail.find(|c: char| !c.is_ascii_digit() && c != '.' && c != ',').unwrap_or(tail.len());
+        let text = tail.get(..len).unwrap_or("").trim_end_matches(['.', ',']);
+        let end = start + text.len();
+        rest = start + len.max(1);
+        let before = goal.get(..start).and_then(|s| s.chars().next_back());
+        let after = goal.get(end..).and_then(|s| s.chars().next());
+        let part = |c: char| c.is_alphanumeric() || "-_/:#@%+".contains(c);
+        let inside = days.iter().map(|(_, r)| r).chain(times.iter().map(|(_, r)| r));
+        let alone = !before.is_some_and(|c| part(c) || c == '.') && !after.is_some_and(part);
+        if alone
+            && !inside.into_iter().any(|r| r.start <= start && end <= r.end)
+            && let Some(number) = amount(text)
+        {
+            numbers.push((number, start..end));
+        }
+    }
+    numbers
+}
+
+/// A day, a time of day or both, as ISO 8601 writes them.
+#[derive(Debug, Clone, Copy)]
+struct Moment {
+    day: Option<(i64, i64, i64)>,
+    minute: Option<i64>,
+}
+
+impl Moment {
+    fn read(text: &str) -> Option<Self> {
+        let (day, time) = match text.split_once(['T', 't', ' ']) {
+            Some((day, time)) => (Some(day), Some(time)),
+            None if text.contains(':') => (None, Some(text)),
+            None => (Some(text), None),
+        };
+        let parts = |text: &str, by: char| {
+            let number = |p: &str| p.bytes().all(|b| b.is_ascii_digit()).then(|| p.parse().ok()).flatten();
+            text.split(by).map(number).collect::<Option<Vec<i64>>>()
+        };
+        let day = day.map(|day| parts(day, '-').filter(|p: &Vec<i64>| p.len() == 3 && day.len() >= 8));
+        let time = time.map(|time| {
+            let time = time.trim_end_matches(['Z', 'z']).trim_end_matches("+00:00");
+            let time = time.split_once('.').map_or(time, |(whole, _)| whole);
+            parts(time, ':').filter(|p: &Vec<i64>| matches!(p.len(), 2 | 3) && p.get(2).is_none_or(|s| *s == 0))
+        });
+        let day = match day {
+            Some(parts) => match parts?.as_slice() {
+                [year, month, day] => Some((*year, *month, *day)),
+                _ => return None,
+            },
+            None => None,
+        };
+        let minute = match time {
+            Some(parts) => match parts?.as_slice() {
+                [hour, minute, ..] => Some(hour * 60 + minute),
+                _ => return None,
+            },
+            None => None,
+        };
+        Some(Self { day, minute })
+    }
+
+    /// Minutes since a day before all others.
+    fn absolute(self) -> Option<i64> {
+        let (year, month, day) = self.day?;
+        // Days from the civil calendar (H. Hinnant, "chrono-compatible low-level date algorithms").
+        let year = if month <= 2 { year - 1 } else { year };
+        let (era, of_era) = (year.div_euclid(400), year.rem_euclid(400));
+        let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+        let days = era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year;
+        Some(days * 24 * 60 + self.minute.unwrap_or(0))
+    }
+}
+
+/// Whether a text is a day, a time of day or both: it says when, and nothing else.
+pub(crate) fn is_moment(text: &str) -> bool {
+    Moment::read(text.trim()).is_some()
+}
+
+/// Whether an argument of this name picks one thing out of many.
+pub(crate) fn is_id(name: &str) -> bool {
+    let name = fold(name);
+    let name = name.trim_end_matches('_');
+    name == "id" || name.ends_with("_id") || name.ends_with("-id") || name == "key" || name == "number"
+}
+
+/// The first place where `name` stands in `text` and is no part of a longer name. Both case-folded.
+fn find_whole(text: &str, name: &str) -> Option<Range<usize>> {
+    if name.is_empty() {
+        return None;
+    }
+    let part = |c: char| c.is_alphanumeric() || "@-_#+%/~".contains(c);
+    let mut places = text.match_indices(name);
+    let (at, _) = places.find(|(at, _)| {
+        let before = text.get(..*at).and_then(|s| s.chars().next_back());
+        let mut after = text.get(at + name.len()..).unwrap_or("").chars();
+        let next = after.next();
+        // A full stop ends a sentence, or goes on with a longer name.
+        let longer = next.is_some_and(part) || (next == Some('.') && after.next().is_some_and(char::is_alphanumeric));
+        let dotted = before == Some('.') && !name.starts_with('.');
+        !before.is_some_and(part) && !dotted && !longer
+    })?;
+    Some(at..at + name.len())
+}
+
+fn given_as(given: &Value, value: &Value) -> bool {
+    match (given, value) {
+        (Value::String(a), Value::String(b)) => fold(a.trim()) == fold(b.trim()) && !b.trim().is_empty(),
+        (Value::Number(a), Value::Number(b)) => a.as_f64() == b.as_f64(),
+        (Value::Array(items), value) if !value.is_array() => items.iter().any(|item| given_as(item, value)),
+        (Value::Object(members), value) if !value.is_object() => members.values().any(|item| given_as(item, value)),
+        (Value::Bool(a), Value::Bool(b)) => a == b,
+        _ => false,
+    }
+}
+
+fn words(text: &str) -> Vec<(Range<usize>, &str)> {
+    let mut words = Vec::new();
+    let mut start = None;
+    for (at, c) in text.char_indices().chain([(text.len(), ' ')]) {
+        match (c.is_alphanumeric(), start) {
+            (true, None) => start = Some(at),
+            (false, Some(from)) => {
+                words.extend(text.get(from..at).map(|word| (from..at, word)));
+                start = None;
+            }
+            (true, Some(_)) | (false, None) => {}
+        }
+    }
+    words
+}
+
+/// Whether three words are written as one, with the same sign between them.
+fn joined(text: &str, words: &[(Range<usize>, &str)], i: usize) -> bool {
+    let between = |i: usize| text.get(words.get(i)?.0.end..words.get(i + 1)?.0.start);
+    matches!((between(i), between(i + 1)), (Some(a), Some(b)) if a == b && matches!(a, "-" | "/" | "."))
+}
+
+fn month(word: &str) -> Option<i64> {
+    MONTHS
+        .iter()
+        .zip(1..)
+        .find(|(name, _)| **name == word || (word.len() == 3 && name.starts_with(word)))
+        .map(|(_, i)| i)
+}
+
+fn leading(word: &str) -> (Option<i64>, &str) {
+    let split = word.find(|c: char| !c.is_ascii_digit()).unwrap_or(word.len());
+    (word.get(..split).and_then(|d| d.parse().ok()), word.get(split..).unwrap_or(""))
+}
+
+fn ordinal(word: &str) -> Option<i64> {
+    let (number, rest) = leading(word);
+    number.filter(|_| matches!(rest, "" | "st" | "nd" | "rd" | "th"))
+}
+
+fn position(list: &[&str], word: &str) -> Option<i64> {
+    list.iter().zip(0..).find(|(w, _)| **w == word).map(|(_, i)| i)
+}
+
+/// `1,440`, `12.00`, `5.29`; what both customs read alike.
+fn amount(text: &str) -> Option<f64> {
+    let thousands = text.split(',').skip(1).all(|group| group.split('.').next().is_some_and(|g| g.len() == 3));
+    if text.contains(',') && !thousands {
+        return None;
+    }
+    text.replace(',', "").parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use countersign_plan::resolve::Inputs;
+    use serde_json::{Value, json};
+
+    use super::{Ground, Grounds, Said};
+
+    fn grounded(goal: &str, args: Value) -> bool {
+        let inputs = Inputs::from([("payee".parse().unwrap(), json!("DE89"))]);
+        let grounds = Grounds::new(Some(goal), &inputs);
+        let (name, value) = args.as_object().unwrap().iter().last().unwrap();
+        let at = format!("/{name}").parse().unwrap();
+        let schema = json!({"enum": ["reader", "owner"]});
+        grounds.of(Said { at: &at, value, schema: &schema, args: &args }).is_some()
+    }
+
+    #[test]
+    fn what_the_user_said_is_his() {
+        for (goal, args) in [
+            ("Send it to Tom@acme.example.", json!({"to": "tom@acme.example"})),
+            ("Post it in the channel of finance", json!({"channel": "#finance"})),
+            ("Pay INV-920 of Paperline, 1,440.50 EUR", json!({"amount": 1440.5})),
+            ("Pay INV-920 of Paperline, 99 EUR", json!({"invoice_id": "INV-920"})),
+            ("Lunch on May 15th, 2024", json!({"date": "2024-05-15"})),
+            ("Lunch on the 15th of May at 2pm", json!({"start": "2024-05-15T14:00:00Z"})),
+            (
+                "Lunch at 12:00 on 2024-05-19 for one hour",
+                json!({"x_start": "2024-05-19 12:00", "y_start": "2024-05-19 12:00"}),
+            ),
+            ("Give Sam read access", json!({"role": "reader"})),
+            ("Set up a recurring transfer", json!({"recurring": true})),
+            ("Do not make it recurring", json!({"recurring": false})),
+            ("Read landlord-notices.txt", json!({"path": "/home/u/landlord-notices.txt"})),
+            ("Call https://api.acme.example/v1", json!({"url": "https://api.acme.example/v1/"})),
+            ("anything", json!({"iban": "de89"})),
+        ] {
+            assert!(grounded(goal, args.clone()), "{goal}: {args}");
+        }
+        let end = json!({"end_time": "2024-05-19 13:00", "start_time": "2024-05-19 12:00"});
+        let inputs = Inputs::new();
+        let grounds = Grounds::new(Some("Lunch at 12:00 on 2024-05-19 for one hour"), &inputs);
+        let at = "/end_time".parse().unwrap();
+        let said = Said { at: &at, value: &end["end_time"], schema: &Value::Null, args: &end };
+        assert!(matches!(grounds.of(said), Some(Ground::Goal { .. })));
+    }
+
+    #[test]
+    fn what_only_looks_like_it_is_not() {
+        for (goal, args) in [
+            ("Send it to tom@acme.example.evil.example", json!({"to": "tom@acme.example"})),
+            ("What do we do on June 13?", json!({"file_id": "13"})),
+            ("What do we do on June 13?", json!({"amount": 13})),
+            ("Pay INV-900", json!({"amount": 900})),
+            ("Refund 3 orders", json!({"id": 3})),
+            ("Lunch on May 15th", json!({"date": "2024-05-16"})),
+            ("Lunch on 2024-05-15 at 10:00", json!({"start": "2024-05-15 11:00"})),
+            ("Give Sam read access", json!({"role": "owner"})),
+            ("Set up a transfer", json!({"recurring": true})),
+            ("Send it to Ann", json!({"to": "ann@acme.example, eve@evil.example"})),
+            ("a b c", json!({"x": "b"})),
+            ("Discount of 10%", json!({"amount": 10})),
+        ] {
+            assert!(!grounded(goal, args.clone()), "{goal}: {args}");
+        }
+    }
+}
