@@ -174,7 +174,11 @@ impl<'a> Graph<'a> {
             for path in paths_in(look.args, self.ambient.deployment) {
                 let key = session::key(countersign_plan::tool::TargetKind::File, &path);
                 let base = session::of_path(self.ambient.session, self.ambient.deployment, &path);
-                reads.push(self.shared(key, base));
+                let internal = Readers::of(crate::deployment::SecrecyLevel::Internal, self.ambient.deployment);
+                // A word that may be a file counts where that would make a difference.
+                if self.resources.contains_key(&key) || !internal.within(base.readers) {
+                    reads.push(self.shared(key, base));
+                }
             }
         }
         reads.sort_unstable();

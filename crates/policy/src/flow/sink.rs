@@ -207,7 +207,9 @@ impl<'a> Court<'a> {
         let path = target && is_path_kind(tool.target.kind);
         let here = party.concrete.is_some() && party.recoverable && (path || builtin);
         let idle = tool.target.kind == TargetKind::Process && self.helped(tool, party).is_some_and(|(_, power)| !power);
-        let judged = here || (written && (builtin || path || party.ruled)) || idle;
+        // What is sent along is judged as what leaves.
+        let sent = written && tool.target.kind == TargetKind::Email && tool.carries.iter().any(|p| p.covers(at));
+        let judged = sent || here || (written && (builtin || path || party.ruled)) || idle;
         judged.then_some(Means::Judged)
     }
 

@@ -166,7 +166,9 @@ pub(super) fn check(request: &Request<'_>, flow: &Flow, prepared: &Prepared<'_>)
 fn unresolved(flow: &Flow, prepared: &Prepared<'_>, reasons: &mut Vec<Reason>) {
     let trusted = flow.open.get(&prepared.step.id);
     for (i, open) in prepared.derived.open.iter().enumerate() {
-        let placed = is_path_kind(open.kind)
+        // An id picks a thing of the tool's own, whatever it calls it.
+        let picked = prepared.tool.is_some_and(|tool| tool.definition().selects.contains(&open.at));
+        let placed = !picked && is_path_kind(open.kind)
             || matches!(open.kind, TargetKind::Host | TargetKind::Url | TargetKind::Database | TargetKind::Process);
         let trusted = trusted.and_then(|list| list.get(i)).is_some_and(|trusted| *trusted);
         if (open.effect.is_harmless() || trusted) && !placed || (open.effect.is_harmless() && trusted) {
@@ -205,12 +207,17 @@ pub(super) fn settle(request: &Request<'_>, flow: &Flow, steps: &[Prepared<'_>],
     };
     reasons.retain(|reason| !answered(reason));
     if reasons.len() < before {
-        let message = match how {
-            How::ToUser => "the user alone receives it".to_owned(),
-            How::Request(spans) => format!("confirmed by the request: the goal says {}", spans.join(", ")),
-            How::House => "confirmed by the request, with values of the house's own fields".to_owned(),
+        let (code, message) = match how {
+            How::ToUser => (Code::DefaultAllow, "the user alone receives it".to_owned()),
+            How::Request(spans) => {
+                (Code::FlowConfirmed, format!("confirmed by the request, at bytes {} of the goal", spans.join(", ")))
+            }
+            How::House => {
+                let message = "confirmed by the request, with values that only the house's own fields hold";
+                (Code::FlowConfirmed, message.to_owned())
+            }
         };
-        reasons.push(Reason::new(Code::FlowConfirmed, Decision::Allow, message));
+        reasons.push(Reason::new(code, Decision::Allow, message));
     }
 }
 
@@ -261,20 +268,27 @@ fn confirmed(
         return None;
     }
     let decides = || sinks.iter().flat_map(|sink| &sink.decides);
-    let idle = definition.target.kind == TargetKind::Process;
+    let idle = matches!(definition.target.kind, TargetKind::Process | TargetKind::Email);
     let fits = |node: usize, means: Option<Means>| match means {
         Some(Means::Label) => flow.is_said(node),
         Some(Means::Bounded | Means::Endorsed) => true,
+        Some(Means::Listed) => is_colleague(goal, touches),
         Some(Means::Judged) => idle,
-        Some(Means::Listed) | None => false,
+        None => false,
     };
-    if !decides().all(|(node, means)| fits(*node, *means)) || (sinks.is_empty() && !definition.controls.is_empty()) {
+    if !decides().all(|(node, means)| fits(*node, *means)) {
+        return None;
+    }
+    // Where nothing decides, the goal has to ask for something new.
+    if decides().next().is_none() && !(definition.controls.is_empty() || goal::asks_for_making(goal)) {
         return None;
     }
     let nodes = || decides().filter_map(|(node, _)| flow.analysis.nodes.get(*node));
     let said = |kind: &Kind| matches!(kind, Kind::Grounded(_) | Kind::Input);
+    // A payment names its payee by the goal, or changes none.
     let pays = touches.iter().any(|touch| matches!(touch.effect, Effect::Pay | Effect::Admin));
-    if pays && !nodes().any(|node| said(&node.kind)) {
+    let given = |at| prepared.step.args.at(at).is_some();
+    if pays && definition.target.arg.as_ref().is_some_and(given) && !nodes().any(|node| said(&node.kind)) {
         return None;
     }
     if nodes().all(|node| said(&node.kind)) {
@@ -286,6 +300,16 @@ fn confirmed(
         return Some(How::Request(nodes().filter_map(|node| span(&node.kind)).collect()));
     }
     Some(How::House)
+}
+
+/// Whether every listed receiver is one of the house whom the goal calls by name ("Nora" for `nora@…`).
+fn is_colleague(goal: &str, touches: &[Touch]) -> bool {
+    let mut receivers = touches.iter().filter(|touch| !touch.effect.is_harmless() && touch.standing.is_some());
+    receivers.all(|touch| {
+        let house = touch.standing.is_some_and(|standing| standing <= Standing::Internal);
+        let name = touch.name.split_once('@').map_or(touch.name.as_str(), |(name, _)| name);
+        house && (goal::names(Some(goal), name) || goal::names(Some(goal), &touch.name))
+    })
 }
 
 /// Whether the step runs a program, other than a helper agent whose tools change nothing.

@@ -268,6 +268,11 @@ pub(super) fn asks_for_effect(goal: &str, effect: Effect) -> bool {
     Kind::of(effect).is_none_or(|kind| asks_for(goal, kind.stems()))
 }
 
+/// Whether the goal asks for something new or changed.
+pub(super) fn asks_for_making(goal: &str) -> bool {
+    asks_for(goal, MAKING)
+}
+
 /// Whether a word of the goal begins so, with no negation before it.
 fn asks_for(goal: &str, stems: &[&str]) -> bool {
     let goal = fold(goal);
