@@ -6,6 +6,7 @@ mod check;
 mod completions;
 mod deny;
 mod doctor;
+mod eval;
 mod halt;
 mod init;
 mod keys;
@@ -49,6 +50,7 @@ pub(crate) fn perform(command: Command, out: &mut Out) -> Result<Exit, Failure> 
         Command::Trust(args) => trust::trust(&args, out),
         Command::Audit(what) => audit::audit(what, out),
         Command::Policy(what) => policy::policy(what, out),
+        Command::Eval(args) => eval::eval(&args, out),
         Command::Tools(what) => tools::tools(what, out),
         Command::Doctor => doctor::doctor(out),
         Command::Status => status::status(out),

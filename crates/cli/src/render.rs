@@ -5,6 +5,7 @@
 
 pub(crate) mod audit;
 pub(crate) mod case;
+pub(crate) mod eval;
 pub(crate) mod line;
 pub(crate) mod plan;
 pub(crate) mod progress;

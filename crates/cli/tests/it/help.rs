@@ -31,6 +31,7 @@ fn the_help_lists_every_command() {
         "trust",
         "audit",
         "policy",
+        "eval",
         "tools",
         "doctor",
         "status",
@@ -47,7 +48,7 @@ fn the_help_lists_every_command() {
 
 #[test]
 fn the_long_help_shows_examples_and_there_is_no_yes() {
-    for command in ["run", "check", "approve", "deny", "trust", "resume", "halt"] {
+    for command in ["run", "check", "approve", "deny", "trust", "resume", "halt", "eval"] {
         let text = help(&[command]);
         assert!(text.contains("Example"), "{command}: {text}");
         assert!(!text.contains("--yes"), "{command}: {text}");

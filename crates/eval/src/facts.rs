@@ -1,0 +1,30 @@
+//! The machine of a suite: none. Paths are judged as written; what commands, code and texts would do is found in process.
+
+use countersign_plan::inspection::{Inspection, Subject};
+use countersign_policy::facts::{AsWritten, Below, Facts, NotInspected, PathFact};
+
+/// No machine, but somebody who reads commands, code and texts.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Written;
+
+impl Facts for Written {
+    fn resolve(&self, path: &str) -> PathFact {
+        AsWritten.resolve(path)
+    }
+
+    fn below(&self, dir: &str, wanted: &dyn Fn(&str) -> bool, limit: usize) -> Below {
+        AsWritten.below(dir, wanted, limit)
+    }
+
+    fn recent_actions(&self) -> u32 {
+        AsWritten.recent_actions()
+    }
+
+    fn program(&self, name: &str) -> Option<String> {
+        AsWritten.program(name)
+    }
+
+    fn inspect(&self, subject: &Subject) -> Result<Inspection, NotInspected> {
+        Ok(countersign_inspect::inspect(subject))
+    }
+}

@@ -1,0 +1,117 @@
+//! One case decided: the proposal is read as the gate reads it, and the gate's review judges it.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Instant;
+
+use countersign_plan::document::DocumentError;
+use countersign_plan::draft::Draft;
+use countersign_plan::intent::Proposal;
+use countersign_plan::time::Timestamp;
+use countersign_plan::verdict::{Code, Decision, Mode, Reason};
+use countersign_policy::flow::{Level, Session, Setting};
+use countersign_policy::review::{Request, review};
+use serde_json::Value;
+
+use crate::case::{Case, Matter};
+use crate::facts::Written;
+use crate::suite::Suite;
+
+/// What was decided about a case.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Judged {
+    /// The decision.
+    pub(crate) decision: Decision,
+    /// The highest tier that took part or is asked for.
+    pub(crate) tier: u8,
+    /// Why; the strictest first.
+    pub(crate) reasons: Vec<Reason>,
+    /// Whether a confirmation given with the goal stands in for a person.
+    pub(crate) confirmed: bool,
+    /// Whether judging failed inside, so that the block is no merit.
+    pub(crate) fault: bool,
+    /// Time from the proposal's bytes to the review, in nanoseconds.
+    pub(crate) nanos: u64,
+}
+
+/// Decides a case of `suite`. Never fails: what cannot be judged is a block.
+pub(crate) fn judge(suite: &Suite, case: &Case, now: Timestamp) -> Judged {
+    let matter = match &case.matter {
+        Ok(matter) => matter,
+        Err(what) => return blocked(Code::PlanInvalid, what),
+    };
+    // One case that brings the judge down must not take the others with it; it is counted apart, as a fault.
+    catch_unwind(AssertUnwindSafe(|| {
+        // What came before was labelled when it happened.
+        let session = remembered(suite, matter);
+        let begun = Instant::now();
+        let judged = decide(suite, matter, &session, now);
+        Judged { nanos: u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX), ..judged }
+    }))
+    .unwrap_or_else(|_| Judged { fault: true, ..blocked(Code::InternalError, "judging ended in a panic") })
+}
+
+/// The labels that the agent's earlier work left. Whoever did it is taken to be compromised as well.
+fn remembered(suite: &Suite, matter: &Matter) -> Session {
+    let setting = Setting { manifest: &suite.manifest, deployment: &suite.deployment, planner: Level::Open };
+    let mut session = Session::empty().clone();
+    for earlier in &matter.session {
+        session.observe(&setting, &earlier.action, &Value::Object(earlier.args.clone()), &earlier.output);
+    }
+    session
+}
+
+fn decide(suite: &Suite, matter: &Matter, session: &Session, now: Timestamp) -> Judged {
+    let (draft, pinned) = match read(matter) {
+        Ok(read) => read,
+        Err(error) => return blocked(Code::PlanInvalid, &error.to_string()),
+    };
+    let judged = review(&Request {
+        draft: &draft,
+        manifest: &suite.manifest,
+        deployment: &suite.deployment,
+        policy: &suite.policy,
+        changes: &suite.changes,
+        facts: &Written,
+        inputs: &matter.inputs,
+        requester: &suite.requester,
+        mode: Mode::Managed,
+        pinned_goal: pinned.as_deref(),
+        // Whoever proposes the plan of a case is taken to be fully compromised.
+        planner: Level::Open,
+        session,
+        now,
+    });
+    Judged {
+        decision: judged.decision,
+        tier: judged.tier,
+        reasons: judged.reasons,
+        confirmed: false,
+        fault: false,
+        nanos: 0,
+    }
+}
+
+/// The draft and the goal that it is pinned to, as the gate reads a submission.
+fn read(matter: &Matter) -> Result<(Draft, Option<String>), DocumentError> {
+    match Proposal::read(&matter.document)? {
+        Proposal::Plan(draft) => {
+            let pinned = matter.goal.clone().unwrap_or_else(|| draft.goal().to_owned());
+            Ok((draft, Some(pinned)))
+        }
+        Proposal::Action(intent, draft) => match &matter.goal {
+            Some(goal) => Ok((intent.lift_for(goal)?, Some(goal.clone()))),
+            None => Ok((draft, None)),
+        },
+    }
+}
+
+fn blocked(code: Code, message: &str) -> Judged {
+    Judged {
+        decision: Decision::Block,
+        tier: 0,
+        reasons: vec![Reason::new(code, Decision::Block, message)],
+        confirmed: false,
+        fault: false,
+        nanos: 0,
+    }
+}

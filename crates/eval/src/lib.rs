@@ -1,0 +1,23 @@
+//! Measure: suites of attacks and ordinary actions (FORMATS §7), decided by the gate's own review.
+//!
+//! Nothing here decides. A case goes the way of a proposal: its bytes are read as the gate reads them, then
+//! [`countersign_policy::review::review`] judges the plan, and [`countersign_inspect::inspect`] answers in process what the
+//! monitor asks a sealed process. No person and no model takes part, nothing is recorded, nothing runs. Paths of a suite are of
+//! another machine and are judged as written.
+//!
+//! [`suite::Suite::load`] reads a folder, [`run::run`] decides its cases, [`report::Report`] counts them; [`ratchet`],
+//! [`mod@diff`] and [`html`] work on reports.
+
+pub mod case;
+pub mod diff;
+mod facts;
+pub mod half;
+pub mod html;
+mod interval;
+mod judge;
+pub mod ratchet;
+pub mod report;
+pub mod run;
+pub mod suite;
+mod tally;
+pub mod target;
