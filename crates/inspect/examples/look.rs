@@ -1,7 +1,8 @@
 //! Prints what a shell line would do, and how long it takes to find out.
 //!
 //! `cargo run -p countersign-inspect --example look -- 'rm -rf build'` for one line; with `--time`, the median of many runs for
-//! each line of standard input and for texts of growing size.
+//! each line of standard input and for texts of growing size; with `--about`, how often each thing stays unknown or is found in
+//! the texts on standard input, which end with a NUL each.
 #![expect(clippy::print_stdout, reason = "an example that prints")]
 
 use std::hint::black_box;
@@ -15,6 +16,7 @@ fn main() {
     let mut arguments = std::env::args().skip(1);
     match arguments.next().as_deref() {
         Some("--time") => time(&context),
+        Some("--about") => about(&context),
         Some("--size") => {
             let shape = arguments.next().unwrap_or_default();
             let size = arguments.next().and_then(|n| n.parse().ok()).unwrap_or(4096);
@@ -32,6 +34,30 @@ fn main() {
                 println!("{:#?}", shell(&text, &context));
             }
         }
+    }
+}
+
+fn about(context: &Context) {
+    let mut text = String::new();
+    if std::io::stdin().read_to_string(&mut text).is_err() {
+        return;
+    }
+    let mut counts = std::collections::BTreeMap::<String, usize>::new();
+    let mut clear = 0;
+    for line in text.split('\0').filter(|line| !line.is_empty()) {
+        let seen = shell(line, context);
+        clear += usize::from(seen.unknowns.is_empty());
+        let unknowns = seen.unknowns.iter().map(|u| format!("unknown {:?}: {}", u.kind, u.message));
+        let findings = seen.findings.iter().map(|f| format!("finding {:?}", f.kind));
+        for what in unknowns.chain(findings) {
+            *counts.entry(what).or_default() += 1;
+        }
+    }
+    let mut counts: Vec<(String, usize)> = counts.into_iter().collect();
+    counts.sort_by_key(|(what, count)| (std::cmp::Reverse(*count), what.clone()));
+    println!("{clear} of {} without an unknown part", text.split('\0').filter(|line| !line.is_empty()).count());
+    for (what, count) in counts {
+        println!("{count:5} {what}");
     }
 }
 

@@ -24,6 +24,7 @@ const SOURCES: &[(&str, &str)] = &[
     ("cloud", include_str!("catalogue/cloud.txt")),
     ("databases", include_str!("catalogue/databases.txt")),
     ("develop", include_str!("catalogue/develop.txt")),
+    ("families", include_str!("catalogue/families.txt")),
 ];
 
 static CATALOGUE: LazyLock<HashMap<&'static str, Arc<Entry>>> = LazyLock::new(|| {

@@ -28,14 +28,12 @@ pub(crate) trait Build {
 
 impl Build for Inspection {
     fn touch(&mut self, touch: Touch) {
-        if self.touches.contains(&touch) {
-            return;
-        }
+        // A full list says so without being searched.
         if self.touches.len() >= MAX_ENTRIES {
             self.too_much("more resources than are listed");
-            return;
+        } else if !self.touches.contains(&touch) {
+            self.touches.push(touch);
         }
-        self.touches.push(touch);
     }
 
     fn flow(&mut self, flow: Flow) {
@@ -66,6 +64,9 @@ impl Build for Inspection {
     }
 
     fn too_much(&mut self, message: &str) {
+        if self.unknowns.iter().any(|u| u.kind == UnknownKind::TooMuch && u.message == message) {
+            return;
+        }
         self.unknown(UnknownKind::TooMuch, Effect::Execute, None, message);
     }
 
@@ -80,13 +81,10 @@ impl Build for Inspection {
     }
 
     fn program(&mut self, program: Program) {
-        if self.programs.contains(&program) {
-            return;
-        }
         if self.programs.len() >= MAX_ENTRIES {
             self.too_much("more programs than are listed");
-            return;
+        } else if !self.programs.contains(&program) {
+            self.programs.push(program);
         }
-        self.programs.push(program);
     }
 }

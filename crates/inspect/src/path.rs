@@ -174,23 +174,22 @@ const STARTUP: &[&str] = &[
 
 /// The absolute, lexically normalised form of `path` seen from `base`.
 pub(crate) fn normalise(base: &str, path: &str) -> String {
-    let mut parts: Vec<&str> = Vec::new();
     let base = if path.starts_with('/') { "" } else { base };
+    let mut out = String::with_capacity(base.len() + path.len() + 1);
     for part in base.split('/').chain(path.split('/')) {
         match part {
             "" | "." => {}
-            ".." => {
-                parts.pop();
+            ".." => out.truncate(out.rfind('/').unwrap_or(0)),
+            name => {
+                out.push('/');
+                out.push_str(name);
             }
-            name => parts.push(name),
         }
     }
-    let mut out = String::with_capacity(base.len() + path.len() + 1);
-    for part in &parts {
+    if out.is_empty() {
         out.push('/');
-        out.push_str(part);
     }
-    if out.is_empty() { "/".to_owned() } else { out }
+    out
 }
 
 /// Whether the last component stands for every entry of its folder.
@@ -210,16 +209,11 @@ pub(crate) fn place(path: &str, home: &str) -> Place {
     if folded == home || home.strip_prefix(folded).is_some_and(|rest| rest.starts_with('/') && folded != "/home") {
         return Place::Home;
     }
-    let mut parts = folded.split('/').skip(1);
-    match (parts.next(), parts.next(), parts.next()) {
-        (Some(one), None, _) if SYSTEM.contains(&one) => return Place::System,
-        (Some("home" | "Users"), Some(_), None) => return Place::Home,
-        (Some(one), Some(two), None) if SYSTEM_BELOW.contains(&format!("{one}/{two}").as_str()) => {
-            return Place::System;
-        }
-        (Some(one), Some(two), Some(three)) if SYSTEM_BELOW.contains(&format!("{one}/{two}/{three}").as_str()) => {
-            return Place::System;
-        }
+    let inner = folded.get(1..).unwrap_or("");
+    match inner.bytes().filter(|b| *b == b'/').take(3).count() {
+        0 if SYSTEM.contains(&inner) => return Place::System,
+        1 if inner.starts_with("home/") || inner.starts_with("Users/") => return Place::Home,
+        1 | 2 if SYSTEM_BELOW.contains(&inner) => return Place::System,
         _ => {}
     }
     if path.starts_with("/dev/") {
@@ -234,7 +228,8 @@ pub(crate) fn place(path: &str, home: &str) -> Place {
 }
 
 fn is_startup(path: &str, home: &str) -> bool {
-    if STARTUP.iter().any(|start| path.starts_with(start)) {
+    let of_machine = matches!(path.as_bytes().get(1), Some(b'e' | b'v' | b'u' | b'l' | b'b' | b'L'));
+    if of_machine && STARTUP.iter().any(|start| path.starts_with(start)) {
         return true;
     }
     let in_home = path.strip_prefix(home).and_then(|rest| rest.strip_prefix('/')).or_else(|| {

@@ -275,7 +275,7 @@ fn entry(body: &'static str) -> Result<Entry, String> {
                     entry.options.insert(letter, FLAG.clone());
                 }
             }
-            token if token.starts_with("--") && token.ends_with('*') => {
+            token if token.starts_with("--") && token.ends_with('*') && !token.contains(['!', '=']) => {
                 entry.families.push(token.trim_end_matches('*'));
             }
             token => {
