@@ -22,6 +22,9 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Resource, Rlimit};
 use serde::{Deserialize, Serialize};
 
+/// How long anything may take on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(120);
+
 /// What the spawner is asked to do.
 #[derive(Debug, Deserialize)]
 struct Scenario {
@@ -47,21 +50,18 @@ struct Scenario {
     limits: Option<Limits>,
     #[serde(default)]
     operations: Vec<Operation>,
-    /// Kill after so long instead of waiting for answers.
+    /// Kill it then, instead of waiting for answers.
     #[serde(default)]
-    kill_after_ms: Option<u64>,
-    /// Kill as soon as this file exists.
-    #[serde(default)]
-    kill_when: Option<PathBuf>,
+    kill: Option<When>,
     /// Pass so many more descriptors on.
     #[serde(default)]
     extra: usize,
     /// Leave an inheritable descriptor open.
     #[serde(default)]
     leak: bool,
-    /// Make network namespaces in advance.
+    /// Make everything with the child, nothing in advance as the zygote does.
     #[serde(default)]
-    spare: bool,
+    no_spares: bool,
     /// Spawn from a process that cannot be looked into, as the zygote is.
     #[serde(default)]
     not_dumpable: bool,
@@ -80,6 +80,18 @@ struct Scenario {
     /// Do all of it so often; the last outcome counts.
     #[serde(default)]
     repeat: Option<u32>,
+}
+
+/// When a child is killed.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum When {
+    /// Whatever it is doing.
+    AtOnce,
+    /// Once it is held inside a forbidden call, which nobody has looked at yet.
+    Held,
+    /// Once this file exists.
+    Exists(PathBuf),
 }
 
 /// What a confined child tries.
@@ -134,7 +146,7 @@ fn spawner() {
     let mut text = String::new();
     std::io::stdin().read_to_string(&mut text).unwrap();
     let scenario: Scenario = serde_json::from_str(&text).unwrap();
-    if scenario.spare {
+    if !scenario.no_spares {
         keep_spares();
     }
     let mut outcome = Outcome::default();
@@ -166,7 +178,11 @@ fn carry_out(scenario: &Scenario, outcome: &mut Outcome) {
         listen_to_nothing();
     }
     if scenario.second_thread {
-        std::thread::spawn(|| std::thread::sleep(Duration::from_secs(30)));
+        std::thread::spawn(|| {
+            loop {
+                std::thread::park()
+            }
+        });
     }
     let without = |mut layers: Layers, list: &[Layer]| {
         for layer in list {
@@ -202,7 +218,7 @@ fn carry_out(scenario: &Scenario, outcome: &mut Outcome) {
         }),
         network: if scenario.loopback { Network::Loopback } else { Network::None },
         requirement: if scenario.no_user_namespaces { Requirement::NoUserNamespaces } else { Requirement::Full },
-        deadline: Duration::from_secs(20),
+        deadline: PATIENCE,
         layers,
     };
     let mut confined = match spawn(spec) {
@@ -215,11 +231,11 @@ fn carry_out(scenario: &Scenario, outcome: &mut Outcome) {
     outcome.pid = confined.pid();
     outcome.absent = confined.absent_masks().to_vec();
     let mut enforcement = confined.enforcement().clone();
-    match confined.await_ready(control.as_fd(), Duration::from_secs(20)) {
+    match confined.await_ready(control.as_fd(), PATIENCE) {
         Ok(report) => enforcement.merge(report),
         Err(error) => {
             outcome.not_ready = Some(error.to_string());
-            outcome.exit = confined.wait(Some(Duration::from_secs(20))).unwrap();
+            outcome.exit = confined.wait(Some(PATIENCE)).unwrap();
             return;
         }
     }
@@ -236,18 +252,22 @@ fn carry_out(scenario: &Scenario, outcome: &mut Outcome) {
     outcome.enforcement = Some(enforcement);
     converse(control, &mut confined, scenario, outcome);
     drop(leaked);
-    if let Some(file) = &scenario.kill_when {
-        while !file.exists() {
-            std::thread::sleep(Duration::from_millis(1));
+    match &scenario.kill {
+        None | Some(When::AtOnce) => {}
+        Some(When::Held) => {
+            let mut signs: Vec<PollFd<'_>> =
+                confined.signs().map(|sign| PollFd::from_borrowed_fd(sign, PollFlags::IN)).collect();
+            poll(&mut signs, None).unwrap();
+        }
+        Some(When::Exists(file)) => {
+            while !file.exists() {
+                std::thread::sleep(Duration::from_millis(1));
+            }
         }
     }
-    let kill = scenario.kill_after_ms.is_some() || scenario.kill_when.is_some();
-    outcome.exit = match kill {
-        true => {
-            std::thread::sleep(Duration::from_millis(scenario.kill_after_ms.unwrap_or(0)));
-            Some(confined.end().unwrap())
-        }
-        false => confined.wait(Some(Duration::from_secs(60))).unwrap(),
+    outcome.exit = match scenario.kill {
+        Some(_) => Some(confined.end().unwrap()),
+        None => confined.wait(Some(PATIENCE)).unwrap(),
     };
     outcome.violation = confined.violation().map(|violation| violation.to_string());
 }
@@ -272,11 +292,10 @@ fn listen_to_nothing() {
 }
 
 fn converse(mut control: UnixStream, confined: &mut Confined, scenario: &Scenario, outcome: &mut Outcome) {
-    let silent = scenario.kill_after_ms.is_some() || scenario.kill_when.is_some();
     for operation in &scenario.operations {
         let mut request = serde_json::to_vec(operation).unwrap();
         request.push(b'\n');
-        if control.write_all(&request).is_err() || silent {
+        if control.write_all(&request).is_err() || scenario.kill.is_some() {
             std::mem::forget(control);
             return;
         }
@@ -329,7 +348,11 @@ fn child(role: &str, layers: &str) {
         "planner" => seal_planner(layers),
         "executor" => seal_executor(layers),
         "threaded" => {
-            std::thread::spawn(|| std::thread::sleep(Duration::from_secs(30)));
+            std::thread::spawn(|| {
+                loop {
+                    std::thread::park()
+                }
+            });
             Ok(Enforcement::default())
         }
         word => seal_step_init(StepSeal::from_argument(word).unwrap(), layers),

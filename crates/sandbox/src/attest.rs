@@ -248,8 +248,8 @@ impl Subject {
             if layers.contains(layer) {
                 let theirs = fs::read_link(self.folder.join("ns").join(file));
                 let theirs = theirs.map_err(|source| self.unreadable(what, source))?.to_string_lossy().into_owned();
-                // Of all its namespaces a spawner changes only this one (`keep_spares`).
-                let moved = (layer == Layer::NetworkNamespace).then(|| own_link(file)).transpose();
+                // Of all its namespaces a spawner changes only these (`keep_spares`).
+                let moved = Layer::HANDED_ON.contains(&layer).then(|| own_link(file)).transpose();
                 let moved = moved.map_err(|source| self.unreadable(what, source))?;
                 if theirs == *moved.as_ref().unwrap_or(mine) {
                     return Err(self.differs(what, theirs, "another one than the spawner's"));
@@ -287,16 +287,14 @@ impl Subject {
     }
 
     /// The files of a non-dumpable process belong to root (a binary that its user may run but not read makes one). An ordinary spawner still has every right over the user namespace
-    /// that it made, so it copies each descriptor that can exist (`FDSize`) and looks at the copy.
+    /// that it made, so it copies each descriptor that exists and looks at the copy.
     fn descriptors_by_copy(&self) -> Result<BTreeMap<u32, String>, AttestError> {
         const WHAT: &str = "the descriptor list";
         let failed = |errno: Errno| self.unreadable(WHAT, errno.into());
-        let status = self.read("status")?;
-        let size: u32 = Status::of(&status).get("FDSize").parse().map_err(|_| failed(Errno::PROTO))?;
         let pid = i32::try_from(self.pid).ok().and_then(Pid::from_raw).ok_or_else(|| failed(Errno::SRCH))?;
         let process = pidfd_open(pid, PidfdFlags::empty()).map_err(failed)?;
         let mut found = BTreeMap::new();
-        for number in 0..size {
+        for number in self.descriptor_numbers()? {
             let foreign = i32::try_from(number).map_err(|_| failed(Errno::PROTO))?;
             match pidfd_getfd(&process, foreign, PidfdGetfdFlags::empty()) {
                 Ok(copy) => {
@@ -309,6 +307,21 @@ impl Subject {
             }
         }
         Ok(found)
+    }
+
+    /// The numbers of its descriptors, in a folder that is read by right (`proc_fdinfo_permission`) where the kernel has that, else all that can exist.
+    fn descriptor_numbers(&self) -> Result<Vec<u32>, AttestError> {
+        const WHAT: &str = "the descriptor list";
+        if let Ok(entries) = fs::read_dir(self.folder.join("fdinfo")) {
+            let number = |entry: io::Result<fs::DirEntry>| {
+                let name = entry.map_err(|source| self.unreadable(WHAT, source))?.file_name();
+                name.to_string_lossy().parse().map_err(|_| self.unreadable(WHAT, Errno::PROTO.into()))
+            };
+            return entries.map(number).collect();
+        }
+        let status = self.read("status")?;
+        let size = Status::of(&status).get("FDSize").parse();
+        size.map(|size: u32| (0..size).collect()).map_err(|_| self.unreadable(WHAT, Errno::PROTO.into()))
     }
 
     /// Bytes of environment: by its file, or where that belongs to root by fields 50 and 51 of `/proc/PID/stat`, which are 0

@@ -44,6 +44,10 @@ pub enum Layer {
 }
 
 impl Layer {
+    /// The namespaces that a spawner can hand on to a child and leave behind. Not that of the control groups: its root is where it was made, and a child's
+    /// own group is made with the child.
+    pub(crate) const HANDED_ON: [Self; 3] = [Self::NetworkNamespace, Self::IpcNamespace, Self::HostNamespace];
+
     /// Every layer, in the order in which they are applied.
     pub const ALL: [Self; 16] = [
         Self::Descriptors,

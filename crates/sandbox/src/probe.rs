@@ -142,7 +142,7 @@ fn overlay() -> io::Result<()> {
 
 /// A child in all namespaces that tries its rights over the mounts and ends. Distributions that restrict user namespaces let
 /// them be created and then refuse every use.
-fn namespaces() -> io::Result<()> {
+pub(crate) fn namespaces() -> io::Result<()> {
     let all = libc::CLONE_NEWUSER
         | libc::CLONE_NEWNS
         | libc::CLONE_NEWPID

@@ -28,7 +28,7 @@ use crate::layers::{Layer, Layers};
 use crate::limits::Limits;
 use crate::sys::{self, CloneRequest, Forked, NullTerminated};
 use crate::view::{Operation, Pinned, Plan, View, ViewError};
-use child::{Prepared, Privilege, RECORD, Stage};
+use child::{Maps, Prepared, Privilege, RECORD, Stage};
 use confined::wait_readable;
 pub use confined::{Confined, Exit, ReadyError};
 pub use identity::Identity;
@@ -175,8 +175,7 @@ pub fn spawn(spec: Spec) -> Result<Confined, SpawnError> {
         layers,
         uid: spec.identity.uid,
         gid: spec.identity.gid,
-        uid_map: id_map(spec.identity.uid)?,
-        gid_map: id_map(spec.identity.gid)?,
+        maps: maps(INNER_ID, INNER_ID, spec.identity).map_err(|source| preparing("write an id map", source))?,
         descriptors: inherited.descriptors,
         executable: inherited.executable,
         status: above(&writer, count)?,
@@ -191,9 +190,13 @@ pub fn spawn(spec: Spec) -> Result<Confined, SpawnError> {
         environment: NullTerminated::new(environment.iter().map(CString::as_c_str)),
     };
     drop(writer);
-    let wants_network = privilege == Privilege::Privileged && layers.contains(Layer::NetworkNamespace);
-    let spare = wants_network && spare::take_network();
-    let made = [(Layer::NetworkNamespace, spare), (Layer::MountView, prepared.empty_view.is_some())];
+    let wants_spares =
+        privilege == Privilege::Privileged && Layer::HANDED_ON.into_iter().all(|layer| layers.contains(layer));
+    let fresh = spare::take();
+    let spare = fresh && wants_spares;
+    let made = |layer| {
+        (spare && Layer::HANDED_ON.contains(&layer)) || (layer == Layer::MountView && prepared.empty_view.is_some())
+    };
     let request = CloneRequest {
         namespaces: namespaces(privilege, layers, made),
         cgroup: group.as_ref().map(|group| group.handle().as_raw_fd()),
@@ -209,8 +212,8 @@ pub fn spawn(spec: Spec) -> Result<Confined, SpawnError> {
     drop(status);
     let confined = Confined::new(pid, pidfd, enforcement, pinned.absent_masks().to_vec(), expectation, group);
     // From here on, dropping `confined` kills and reaps.
-    if spare {
-        spare::renew_network().map_err(|source| preparing("leave the child's network namespace", source))?;
+    if fresh {
+        spare::renew().map_err(|source| preparing("leave the child's namespaces", source))?;
     }
     watch_exec(&reader, spec.deadline, plan.as_ref())?;
     Ok(confined)
@@ -225,16 +228,13 @@ fn preparing(action: &'static str, source: impl Into<io::Error>) -> SpawnError {
     SpawnError::Prepare { action, source: source.into() }
 }
 
-/// Whether the caller has the host's capabilities or needs a user namespace to get any.
+/// Whether the caller has capabilities (the host's, or those of a user namespace that it entered in advance) or its child needs a user namespace to get any.
 fn privilege(spec: &Spec, layers: Layers) -> Result<Privilege, SpawnError> {
     if identity::may_give_others().map_err(|source| preparing("read the own capabilities", source))? {
         return Ok(Privilege::Privileged);
     }
     if spec.identity != Identity::own() {
-        return Err(SpawnError::Missing {
-            missing: "the right to give a child other ids",
-            hint: String::from("only a root spawner can name a foreign uid or gid; use its own"),
-        });
+        return Err(no_other_ids());
     }
     let others = layers.minus(Layers::of(&[Layer::UserNamespace]));
     let any = others.iter().any(|layer| Layers::NAMESPACES.contains(layer));
@@ -245,6 +245,13 @@ fn privilege(spec: &Spec, layers: Layers) -> Result<Privilege, SpawnError> {
         });
     }
     Ok(Privilege::Ordinary)
+}
+
+fn no_other_ids() -> SpawnError {
+    SpawnError::Missing {
+        missing: "the right to give a child other ids",
+        hint: String::from("only a root spawner can name a foreign uid or gid; use its own"),
+    }
 }
 
 /// Whether the child keeps the caller's supplementary groups: dropping them takes privilege, and a user namespace whose maker had
@@ -264,10 +271,9 @@ const NAMESPACE_FLAGS: [(Layer, i32); 7] = [
     (Layer::CgroupNamespace, libc::CLONE_NEWCGROUP),
 ];
 
-/// The flags of the clone. A privileged child creates its user namespace itself, last, and may find its network namespace and its view made.
-fn namespaces(privilege: Privilege, layers: Layers, made: [(Layer, bool); 2]) -> u64 {
-    let later =
-        |layer| (layer == Layer::UserNamespace && privilege == Privilege::Privileged) || made.contains(&(layer, true));
+/// The flags of the clone. A privileged child creates its user namespace itself, last, and may find its view and some of its namespaces made.
+fn namespaces(privilege: Privilege, layers: Layers, made: impl Fn(Layer) -> bool) -> u64 {
+    let later = |layer| (layer == Layer::UserNamespace && privilege == Privilege::Privileged) || made(layer);
     NAMESPACE_FLAGS
         .into_iter()
         .filter(|(layer, _)| layers.contains(*layer) && !later(*layer))
@@ -355,10 +361,10 @@ fn rules(spec: &Spec, pinned: &Pinned, layers: Layers, count: usize) -> Result<O
     Ok(Some(prepared))
 }
 
-/// One line of `uid_map`: inside, outside, how many.
-fn id_map(outside: u32) -> Result<CString, SpawnError> {
-    CString::new(format!("{INNER_ID} {outside} 1"))
-        .map_err(|_| preparing("write an id map", io::ErrorKind::InvalidInput))
+/// Lines of `uid_map` and `gid_map`: inside, outside, how many.
+fn maps(inner_uid: u32, inner_gid: u32, outside: Identity) -> io::Result<Maps> {
+    let line = |inside: u32, outside: u32| CString::new(format!("{inside} {outside} 1"));
+    Ok(Maps { uid: line(inner_uid, outside.uid)?, gid: line(inner_gid, outside.gid)? })
 }
 
 /// Who the child is inside.
@@ -405,6 +411,8 @@ fn watch_exec(reader: &OwnedFd, deadline: Duration, plan: Option<&Plan>) -> Resu
     match Stage::of(stage) {
         Some(Stage::Swapped) => Err(SpawnError::Swapped(path().unwrap_or_default())),
         Some(Stage::Maps | Stage::UserNamespace) => Err(no_namespaces(&source)),
+        // An id that does not exist in the spawner's user namespace.
+        Some(Stage::Ids) if source.raw_os_error() == Some(libc::EINVAL) => Err(no_other_ids()),
         Some(Stage::Mount) => Err(SpawnError::Child { stage: Stage::Mount.name(), path: path(), source }),
         Some(stage) => Err(SpawnError::Child { stage: stage.name(), path: None, source }),
         None => Err(SpawnError::Report),

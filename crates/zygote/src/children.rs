@@ -16,8 +16,8 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 
 use crate::view;
 
-/// How long a child may take to seal itself.
-const SEAL_DEADLINE: Duration = Duration::from_secs(5);
+/// How long a child may take to seal itself: far more than it needs, for a machine that has other things to do.
+const SEAL_DEADLINE: Duration = Duration::from_secs(20);
 
 /// Why a child was not started.
 #[derive(Debug, thiserror::Error)]

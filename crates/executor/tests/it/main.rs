@@ -12,6 +12,9 @@ use countersign_wire::executor::{FromExecutor, ToExecutor, from_executor, to_exe
 use countersign_wire::frame;
 use rustix::fs::{Mode, OFlags};
 
+/// How long anything may take on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(120);
+
 fn main() {
     an_altered_plan_is_rejected_over_the_socket();
     println!("test an_altered_plan_is_rejected_over_the_socket ... ok");
@@ -34,11 +37,11 @@ fn executor() -> (Confined, UnixStream) {
         identity: Identity::own(),
         network: Network::None,
         requirement: Requirement::Full,
-        deadline: Duration::from_secs(10),
+        deadline: PATIENCE,
         layers: Layers::all(),
     })
     .unwrap();
-    confined.await_ready(ours.as_fd(), Duration::from_secs(10)).unwrap();
+    confined.await_ready(ours.as_fd(), PATIENCE).unwrap();
     confined.attest().unwrap();
     (confined, ours)
 }
@@ -63,11 +66,11 @@ fn an_altered_plan_is_rejected_over_the_socket() {
         from_executor::Kind::Rejected(rejected) => assert!(rejected.message.contains("no signature"), "{rejected:?}"),
         other => panic!("{other:?}"),
     }
-    assert_eq!(confined.wait(Some(Duration::from_secs(10))).unwrap().expect("it ends"), Exit::Code(0));
+    assert_eq!(confined.wait(Some(PATIENCE)).unwrap().expect("it ends"), Exit::Code(0));
 }
 
 fn an_executor_ends_with_its_monitor() {
     let (mut confined, socket) = executor();
     drop(socket);
-    assert_eq!(confined.wait(Some(Duration::from_secs(10))).unwrap().expect("it ends"), Exit::Code(1));
+    assert_eq!(confined.wait(Some(PATIENCE)).unwrap().expect("it ends"), Exit::Code(1));
 }

@@ -20,13 +20,20 @@ use crate::layers::{Layer, Layers};
 use crate::sys::{self, NullTerminated};
 use crate::view::{FileIdentity, Operation, Plan, Source};
 
+/// The single line of `uid_map` and of `gid_map` of a new user namespace.
+#[derive(Debug)]
+pub(super) struct Maps {
+    pub(super) uid: CString,
+    pub(super) gid: CString,
+}
+
 /// How the child gets its namespaces and loses its rights.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Privilege {
-    /// The spawner has the host's capabilities: namespaces first, then the change of ids, the user namespace last, so that the step
-    /// holds no capability over any of its other namespaces.
+    /// The spawner has the capabilities of the host, or of a user namespace that it entered for this (`keep_spares`): namespaces first, then the change of ids,
+    /// the user namespace last, so that the step holds no capability over any of its other namespaces.
     Privileged,
-    /// An ordinary user: the user namespace comes first and brings the capabilities for the others.
+    /// It has none: the user namespace comes first and brings the capabilities for the others.
     Ordinary,
 }
 
@@ -39,8 +46,7 @@ pub(super) struct Prepared<'a> {
     pub(super) layers: Layers,
     pub(super) uid: u32,
     pub(super) gid: u32,
-    pub(super) uid_map: CString,
-    pub(super) gid_map: CString,
+    pub(super) maps: Maps,
     /// What becomes 0, 1, 2, …; these and the next ones all lie above the last of those numbers.
     pub(super) descriptors: Vec<OwnedFd>,
     pub(super) executable: OwnedFd,
@@ -207,7 +213,7 @@ fn confine(prepared: &Prepared<'_>) -> Result<Infallible, Failure> {
     // The host's /proc is gone once the view is built.
     let proc_self = if has(Layer::UserNamespace) { Some(open_proc_self().at(Stage::Maps)?) } else { None };
     if let (Privilege::Ordinary, Some(proc_self)) = (prepared.privilege, &proc_self) {
-        map_ids(prepared, proc_self).at(Stage::Maps)?;
+        map_ids(&prepared.maps, proc_self).at(Stage::Maps)?;
     }
     if has(Layer::NetworkNamespace) && prepared.loopback {
         sys::bring_loopback_up().at(Stage::Loopback)?;
@@ -234,7 +240,7 @@ fn confine(prepared: &Prepared<'_>) -> Result<Infallible, Failure> {
         }
         if let Some(proc_self) = &proc_self {
             sys::unshare_user_namespace().at(Stage::UserNamespace)?;
-            map_ids(prepared, proc_self).at(Stage::Maps)?;
+            map_ids(&prepared.maps, proc_self).at(Stage::Maps)?;
         }
     }
     if has(Layer::Capabilities) {
@@ -281,12 +287,12 @@ fn lay_out_descriptors(prepared: &Prepared<'_>) -> io::Result<()> {
     if prepared.layers.contains(Layer::Descriptors) { sys::close_on_exec_from(next) } else { Ok(()) }
 }
 
-fn open_proc_self() -> rustix::io::Result<OwnedFd> {
+pub(super) fn open_proc_self() -> rustix::io::Result<OwnedFd> {
     rustix::fs::openat(CWD, c"/proc/self/", OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
 }
 
 /// Writes the single mapping of the new user namespace (`user_namespaces(7)`): the writer is inside, so it may map only itself.
-fn map_ids(prepared: &Prepared<'_>, proc_self: &OwnedFd) -> rustix::io::Result<()> {
+pub(super) fn map_ids(maps: &Maps, proc_self: &OwnedFd) -> rustix::io::Result<()> {
     // The files belong to root while the process is not dumpable, which it is after a change of ids or under a non-dumpable parent.
     set_dumpable_behavior(rustix::process::DumpableBehavior::Dumpable)?;
     let write = |name: &CStr, text: &[u8]| {
@@ -294,8 +300,8 @@ fn map_ids(prepared: &Prepared<'_>, proc_self: &OwnedFd) -> rustix::io::Result<(
         rustix::io::write(&file, text).map(drop)
     };
     write(c"setgroups", b"deny")?;
-    write(c"uid_map", prepared.uid_map.to_bytes())?;
-    write(c"gid_map", prepared.gid_map.to_bytes())
+    write(c"uid_map", maps.uid.to_bytes())?;
+    write(c"gid_map", maps.gid.to_bytes())
 }
 
 fn change_ids(prepared: &Prepared<'_>) -> rustix::io::Result<()> {

@@ -1,7 +1,11 @@
-//! What a privileged spawner makes in advance, once, instead of with each child.
+//! What a spawner makes in advance, once, instead of with each child.
+//!
+//! An ordinary user's spawner moves into a user namespace of its own, in which it is still the same user and has over that namespace the capabilities
+//! that root has over the host. From then on its children start as root's do: their namespaces belong to the spawner's user namespace and not to the child's own, which is the last
+//! that is made, so that nothing a child could ever get gives it a right over the others.
 //!
 //! A network namespace is the dearest part of a clone (a third of all layers together, SANDBOX §4.2). A spawner that needs no network itself therefore lives
-//! in an empty namespace of its own: each child inherits that one, and the spawner moves on into a new one while the child starts.
+//! in namespaces of its own for network, IPC and host name: each child inherits those, and the spawner moves on into new ones while the child starts.
 //!
 //! The empty view of a planner or executor is the same for all of them: a read-only root with nothing in it, which nobody inside has a capability
 //! over. It is built once and each child enters it. That leaves out copying the host's mounts and letting go of them again, for which the
@@ -15,29 +19,38 @@ use std::time::{Duration, Instant};
 
 use rustix::fs::{CWD, Mode, OFlags};
 use rustix::pipe::{PipeFlags, pipe_with};
-use rustix::process::{WaitId, WaitIdOptions, waitid};
+use rustix::process::{
+    DumpableBehavior, WaitId, WaitIdOptions, dumpable_behavior, parent_process_death_signal, set_dumpable_behavior,
+    set_parent_process_death_signal, waitid,
+};
 
-use super::child;
+use super::child::{map_ids, open_proc_self};
 use super::confined::wait_readable;
+use super::{Identity, child, identity, maps};
+use crate::probe;
 use crate::sys::{self, CloneRequest, Forked};
 use crate::view::{Plan, View};
 
-/// Whether the spawner lives in a network namespace that no other process has ever been in.
-static NETWORK: AtomicBool = AtomicBool::new(false);
+/// Whether the spawner lives in namespaces of [`Layer::HANDED_ON`] that no other process has ever been in.
+static FRESH: AtomicBool = AtomicBool::new(false);
 
 /// The mount namespace with nothing in it.
 static EMPTY_VIEW: OnceLock<OwnedFd> = OnceLock::new();
 
 /// How long building the empty view may take.
-const PATIENCE: Duration = Duration::from_secs(5);
+const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Moves the calling process, for good, into an empty network namespace, and every later [`crate::spawn`] hands it on to its child and takes a new one;
-/// and builds the empty view that children without a file of their own enter.
+/// Moves the calling process, for good, into fresh namespaces for network, IPC and host name, and every later [`crate::spawn`] hands them on to its child and takes new ones;
+/// and builds the empty view that children without a file of their own enter. An ordinary user's process moves into a user namespace of its own before.
 ///
 /// For a process that does nothing but spawn (the zygote): it loses its network, and must start no process by other means, which would share a
-/// namespace with the next confined child. Without the privilege for it nothing changes: each child's namespaces are then made with the child.
+/// namespace with the next confined child. Where the machine forbids it nothing changes: each child's namespaces are then made with the child.
 pub fn keep_spares() {
-    NETWORK.store(sys::unshare_network().is_ok(), Ordering::Relaxed);
+    if !identity::may_give_others().unwrap_or(false) && probe::namespaces().is_ok() {
+        // If it fails, what follows fails too, and each child is on its own.
+        let _ = enter_user_namespace();
+    }
+    FRESH.store(sys::unshare_handed_on().is_ok(), Ordering::Relaxed);
     if EMPTY_VIEW.get().is_none()
         && let Ok(view) = build_empty_view()
     {
@@ -46,15 +59,27 @@ pub fn keep_spares() {
     }
 }
 
-/// Takes the spare network: the next clone leaves its flag out.
-pub(super) fn take_network() -> bool {
-    NETWORK.swap(false, Ordering::Relaxed)
+/// Whoever this process is, it remains; what the kernel forgets when capabilities are gained is set again.
+fn enter_user_namespace() -> io::Result<()> {
+    let own = Identity::own();
+    let maps = maps(own.uid, own.gid, own)?;
+    let (dumpable, death_signal) = (dumpable_behavior()?, parent_process_death_signal()?);
+    let proc_self = open_proc_self()?;
+    sys::unshare_user_namespace()?;
+    map_ids(&maps, &proc_self)?;
+    set_dumpable_behavior(dumpable)?;
+    Ok(set_parent_process_death_signal(death_signal)?)
 }
 
-/// Leaves the namespace that a child has now, whether or not the child lived.
-pub(super) fn renew_network() -> io::Result<()> {
-    sys::unshare_network()?;
-    NETWORK.store(true, Ordering::Relaxed);
+/// Takes the fresh namespaces, if there are any: the next clone leaves their flags out.
+pub(super) fn take() -> bool {
+    FRESH.swap(false, Ordering::Relaxed)
+}
+
+/// Leaves the namespaces that a child has now, whether or not the child lived.
+pub(super) fn renew() -> io::Result<()> {
+    sys::unshare_handed_on()?;
+    FRESH.store(true, Ordering::Relaxed);
     Ok(())
 }
 
@@ -74,7 +99,10 @@ fn build_empty_view() -> io::Result<OwnedFd> {
     let (pid, pidfd) = match sys::clone_process(CloneRequest { namespaces, cgroup: None })? {
         Forked::Child => {
             sys::close(hold.as_fd());
-            let status = i32::from(child::build_view(&plan).is_err());
+            // Or the spawner could not open its namespace without a right over those who started it.
+            let status = i32::from(
+                set_dumpable_behavior(DumpableBehavior::Dumpable).is_err() || child::build_view(&plan).is_err(),
+            );
             if status == 0 && rustix::io::write(&tell, b"!").is_ok() {
                 // Until the other end closes, at the latest by the spawner's death.
                 let _ = rustix::io::read(&held, &mut [0; 1]);

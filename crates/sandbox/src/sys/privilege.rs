@@ -115,10 +115,10 @@ pub(crate) fn unshare_user_namespace() -> io::Result<()> {
     outcome(result.into()).map(drop)
 }
 
-/// Moves the calling thread into a new, empty network namespace.
-pub(crate) fn unshare_network() -> io::Result<()> {
+/// Moves the calling thread into new namespaces of [`crate::Layer::HANDED_ON`]: an empty network, no IPC objects, a copy of the host name.
+pub(crate) fn unshare_handed_on() -> io::Result<()> {
     // SAFETY: no memory is passed.
-    let result = unsafe { libc::unshare(libc::CLONE_NEWNET) };
+    let result = unsafe { libc::unshare(libc::CLONE_NEWNET | libc::CLONE_NEWIPC | libc::CLONE_NEWUTS) };
     outcome(result.into()).map(drop)
 }
 

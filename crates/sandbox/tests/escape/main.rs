@@ -7,7 +7,7 @@
 use std::io::Write as _;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::os::unix::process::CommandExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, ExitCode};
 
 use anyhow::{Context as _, Result};
@@ -138,10 +138,8 @@ fn batteries(batteries: &[Battery]) -> Result<bool> {
         say("not root, so the run as root was skipped: the probes that need privilege outside prove nothing here\n");
         return Ok(held);
     }
-    let folder = PathBuf::from(format!("/tmp/escape-user-{}", std::process::id()));
-    let as_user = from_a_copy(&program, &folder, batteries);
-    let _ = std::fs::remove_dir_all(&folder);
-    Ok(held & as_user?)
+    let folder = tempfile::tempdir().context("a folder for the copy")?;
+    Ok(held & from_a_copy(&program, folder.path(), batteries)?)
 }
 
 fn arguments(battery: &Battery, floor: usize) -> Vec<String> {
@@ -155,7 +153,6 @@ fn passes(command: &mut Command) -> Result<bool> {
 /// An ordinary user may not be able to reach this program, so a copy lies where everybody may run it.
 fn from_a_copy(program: &Path, folder: &Path, batteries: &[Battery]) -> Result<bool> {
     let open = || std::fs::Permissions::from_mode(0o755);
-    std::fs::create_dir(folder).context("a folder for the copy")?;
     std::fs::set_permissions(folder, open())?;
     let copy = folder.join("escape");
     std::fs::copy(program, &copy).context("copy this program")?;

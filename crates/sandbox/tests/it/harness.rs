@@ -1,11 +1,14 @@
 //! Runs scenarios through the fixture, as root and as an ordinary user.
 
 use std::io::Write as _;
+use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::LazyLock;
 
 use countersign_sandbox::{Enforcement, Exit};
+use rustix::fs::{Mode, OFlags};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -63,9 +66,14 @@ impl Outcome {
     }
 }
 
-pub(crate) fn fixture() -> PathBuf {
-    let test = std::env::current_exe().unwrap();
-    test.parent().unwrap().parent().unwrap().join("examples/confined_fixture")
+/// The fixture by descriptor: the folder in which it was built may be closed to the ordinary user. The descriptor is meant to be inherited.
+fn fixture() -> String {
+    static FIXTURE: LazyLock<OwnedFd> = LazyLock::new(|| {
+        let test = std::env::current_exe().unwrap();
+        let path = test.parent().unwrap().parent().unwrap().join("examples/confined_fixture");
+        rustix::fs::open(path, OFlags::PATH, Mode::empty()).unwrap()
+    });
+    format!("/proc/self/fd/{}", FIXTURE.as_raw_fd())
 }
 
 /// The spawner, not started yet.

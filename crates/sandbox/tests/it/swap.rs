@@ -58,7 +58,7 @@ fn a_link_that_points_elsewhere_than_approved_is_refused() {
     );
 }
 
-/// Another process exchanges two directories as fast as it can while steps are spawned over one of them. Each step is refused, or sees
+/// Another thread exchanges two directories as fast as it can while steps are spawned over one of them. Each step is refused, or sees
 /// the approved one: never the other.
 #[test]
 fn a_swap_at_any_moment_is_refused_or_without_effect() {
@@ -85,7 +85,7 @@ fn a_swap_at_any_moment_is_refused_or_without_effect() {
                 }
             });
             let _end = stop.at_end();
-            for _ in 0..60 {
+            while refused + ran < 60 || (refused == 0 && ran < 1_000) {
                 let outcome = run(who, &scenario);
                 if let Some(reason) = &outcome.refused {
                     assert!(
@@ -100,6 +100,6 @@ fn a_swap_at_any_moment_is_refused_or_without_effect() {
                 }
             }
         });
-        assert!(refused > 0 && refused + ran == 60, "{refused} refused, {ran} ran");
+        assert!(refused > 0, "{refused} refused, {ran} ran");
     }
 }

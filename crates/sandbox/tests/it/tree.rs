@@ -47,7 +47,7 @@ fn killing_a_step_ends_its_daemons_too() {
         let marker = &marker("kill", who);
         let work = Work::new(who);
         let started = work.at("started");
-        let scenario = json!({ "role": "toolchain", "view": toolchain(work.path()), "kill_when": started, "operations": [
+        let scenario = json!({ "role": "toolchain", "view": toolchain(work.path()), "kill": { "exists": started }, "operations": [
             { "run": ["/bin/sh", "-c", daemons(marker)] }]});
         let outcome = run(who, &scenario).good();
         assert_eq!(outcome.exit, Some(countersign_sandbox::Exit::Signal(9)), "{outcome:#?}");
@@ -105,7 +105,7 @@ fn a_fork_bomb_dies_with_its_step() {
         if who == As::Own && rustix::process::geteuid().is_root() {
             continue;
         }
-        let scenario = json!({ "role": "toolchain", "view": toolchain(work.path()), "kill_when": work.at("started"), "limits": limits,
+        let scenario = json!({ "role": "toolchain", "view": toolchain(work.path()), "kill": { "exists": work.at("started") }, "limits": limits,
             "operations": [{ "run": ["/bin/sh", "-c", bomb] }]});
         let outcome = run(who, &scenario).good();
         assert_eq!(outcome.exit, Some(countersign_sandbox::Exit::Signal(9)), "{outcome:#?}");

@@ -31,7 +31,7 @@ fn an_empty_view_is_empty_and_unwritable_whether_made_in_advance_or_not() {
             let outcome = run(
                 who,
                 // Without the second fence, which would refuse to list it.
-                &json!({ "role": "builtin", "without": ["landlock"], "spare": spare, "repeat": 2, "operations": [
+                &json!({ "role": "builtin", "without": ["landlock"], "no_spares": !spare, "repeat": 2, "operations": [
                     { "list": "/" }, "cwd", { "read": "/etc/passwd" }, { "write": ["/new", "x"] }, { "make_directory": "/folder" },
                     { "list": "/.." }, { "read": "/proc/self/status" },
                 ]}),
@@ -45,8 +45,8 @@ fn an_empty_view_is_empty_and_unwritable_whether_made_in_advance_or_not() {
             for refused in [2, 3, 4, 6] {
                 assert!(outcome.answer(refused).is_err(), "{refused}: {outcome:#?}");
             }
-            run(who, &json!({ "role": "planner", "spare": spare, "repeat": 3 })).good();
-            run(who, &json!({ "role": "executor", "spare": spare, "not_dumpable": true })).good();
+            run(who, &json!({ "role": "planner", "no_spares": !spare, "repeat": 3 })).good();
+            run(who, &json!({ "role": "executor", "no_spares": !spare, "not_dumpable": true })).good();
         }
     }
 }

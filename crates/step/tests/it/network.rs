@@ -90,7 +90,7 @@ pub(crate) fn probe_94_programs_reach_granted_hosts_only() {
     w.egress.connect = vec![grant("a.example"), grant("b.example")];
     let run = |line: &str| {
         let order =
-            w.order(Profile::Toolchain, Phase::Act, "execute_command", json!({"command": line, "timeout_s": 20}));
+            w.order(Profile::Toolchain, Phase::Act, "execute_command", json!({"command": line, "timeout_s": 120}));
         let mut opened = Vec::new();
         let ended = w.run_sealed(&order, StepSeal::Program(Variant::Toolchain), &mut far(&mut opened));
         let seen = ended.observation.expect("an observation");
@@ -100,7 +100,7 @@ pub(crate) fn probe_94_programs_reach_granted_hosts_only() {
     let (said, opened) = run("curl -sS http://a.example/x http://b.example/y");
     assert!(said.contains("GET /X HTTP/1.1") && said.contains("GET /Y HTTP/1.1"), "{said}");
     assert_eq!(opened, ["a.example:80", "b.example:80"]);
-    let status = "curl -sS -o /dev/null -w '%{http_code}%{http_connect} ' --max-time 5";
+    let status = "curl -sS -o /dev/null -w '%{http_code}%{http_connect} ' --max-time 60";
     for url in [
         "http://c.example/",
         "http://a.example:8080/",
@@ -121,15 +121,15 @@ pub(crate) fn probe_94_programs_reach_granted_hosts_only() {
     let pipelined =
         "printf 'GET http://a.example/1 HTTP/1.1\\r\\n\\r\\nGET http://c.example/2 HTTP/1.1\\r\\n\\r\\n' >&3";
     let (said, opened) =
-        run(&format!("bash -c \"exec 3<>/dev/tcp/127.0.0.1/${{HTTP_PROXY##*:}}; {pipelined}; timeout 5 cat <&3\""));
+        run(&format!("bash -c \"exec 3<>/dev/tcp/127.0.0.1/${{HTTP_PROXY##*:}}; {pipelined}; timeout 60 cat <&3\""));
     assert!(said.contains("GET /1") && !said.contains("/2"), "{said}");
     assert_eq!(opened, ["a.example:80"]);
     // Not by the relay: there is no other road.
     for road in [
-        "curl -sS --noproxy '*' --max-time 3 http://93.184.216.34/",
+        "curl -sS --noproxy '*' --max-time 60 http://93.184.216.34/",
         "bash -c 'exec 3<>/dev/tcp/93.184.216.34/80'",
         "bash -c 'exec 3<>/dev/udp/93.184.216.34/53 && echo x >&3'",
-        "curl -sS --noproxy '*' --max-time 3 http://a.example/",
+        "curl -sS --noproxy '*' --max-time 60 http://a.example/",
     ] {
         let (said, opened) = run(&format!("{road} 2>/dev/null && echo reached"));
         assert!(!said.contains("reached") && opened.is_empty(), "{road}: {said}");

@@ -1,6 +1,6 @@
 //! The zygote as the monitor uses it: started with a packet socket, told to start children, asked for nothing it may not give.
 
-#![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests fail by panicking")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
 
 use std::io::{Read as _, Write as _};
 use std::os::fd::OwnedFd;

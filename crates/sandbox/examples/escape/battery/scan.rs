@@ -1,6 +1,7 @@
 //! Runs a whole battery: which probes are valid here, which get through, and which layers stop each.
 
-use std::path::PathBuf;
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt as _;
 use std::time::Instant;
 
 use anyhow::{Context as _, Result, anyhow};
@@ -192,9 +193,15 @@ fn classes(which: Which) -> impl Iterator<Item = (&'static str, &'static Probe)>
 pub(crate) fn scan(options: &Options) -> Result<Scan> {
     let started = Instant::now();
     lead_session()?;
-    let base = PathBuf::from(format!("/tmp/escape-{}", std::process::id()));
+    // Where nothing is left of another run, and everybody may look.
+    let folder = tempfile::Builder::new()
+        .prefix("escape-")
+        .permissions(Permissions::from_mode(0o755))
+        .tempdir_in("/tmp")
+        .context("a folder for the playground")?;
+    let base = folder.path();
     let program = std::env::current_exe().context("find this program")?;
-    let mut harness = Harness::new(&base, &program)?;
+    let mut harness = Harness::new(base, &program)?;
     let which = options.which;
     let mut rows = Vec::new();
     let before = super::survivors::leftovers(&harness.world.base)?;
