@@ -4,50 +4,42 @@
 //! them, a [`Crossing`] where a person lets a value pass, a [`Proof`] what was found in a form that [`check`] verifies again, and a
 //! [`Session`] what outlives the plan.
 
+mod check;
 mod crossing;
 mod declared;
 mod graph;
 mod ground;
 mod label;
+mod proof;
+mod revise;
 mod session;
 mod sink;
 
+pub use check::{ProofError, Terms, check};
 pub use crossing::{Crossing, Crossings, Form};
 pub use graph::{Carries, Edge, Kind, Node};
 pub use ground::{Ground, Grounds, Said};
 pub use label::{Label, Level, Readers};
+pub use proof::{Parts, Proof, SCHEMA};
+pub use revise::{Judged, Widening, widens};
 pub use session::{Session, Setting};
 pub use sink::{Issue, Means, Sink, Verdict};
 
-pub(crate) use graph::{Ambient, Graph, Look, fill};
+pub(crate) use graph::{Ambient, Finished, Graph, Look, fill};
+pub(crate) use proof::{of_goal, of_session};
 pub(crate) use session::helper_tools;
 pub(crate) use sink::{Court, Party};
 
-/// What flow analysis found about a plan.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Analysis {
-    /// The values, each made of those before it.
-    pub nodes: Vec<Node>,
-    /// Where they meet the world.
-    pub sinks: Vec<Sink>,
-}
-
-impl Analysis {
-    /// The plan's verdict: its worst sink's.
-    #[must_use]
-    pub fn verdict(&self) -> Verdict {
-        self.sinks.iter().map(|sink| sink.verdict).max().unwrap_or_default()
-    }
-
+impl Proof {
     /// The way of an issue as people read it.
     #[must_use]
     pub fn way(&self, issue: &Issue) -> Vec<String> {
         issue.way.iter().filter_map(|node| self.nodes.get(*node)).map(|node| node.name.clone()).collect()
     }
 
-    /// The label that every resource has after the plan, for a session to keep.
+    /// The label that each resource has after the plan, for a session to keep; the last of a name holds.
     pub fn left(&self) -> impl Iterator<Item = (&str, Label)> {
-        let written = self.nodes.iter().filter(|node| node.kind == Kind::Resource && !node.from.is_empty());
+        let written = self.steps.iter().flat_map(|step| &step.writes).filter_map(|node| self.nodes.get(*node));
         written.map(|node| (node.name.as_str(), node.label))
     }
 }

@@ -34,7 +34,7 @@ use serde_json::Value;
 use crate::changes::Changes;
 use crate::deployment::Deployment;
 use crate::facts::Facts;
-use crate::flow::{Level, Session};
+use crate::flow::{Level, Proof, Session, Terms, check as flow_check};
 use crate::policy::{Matches, Policy};
 use judge::View;
 use prepare::Prepared;
@@ -95,6 +95,8 @@ pub struct Review {
     pub rule: Option<String>,
     /// Step by step, in the order of execution.
     pub steps: Vec<StepReview>,
+    /// The labels of every value.
+    pub proof: Box<Proof>,
 }
 
 /// What a review found about one step.
@@ -170,7 +172,9 @@ pub fn review(request: &Request<'_>) -> Review {
     }
     let (risk, reason) = risk::judge(request, &prepared, &steps, &reasons);
     reasons.extend(reason);
-    finish(reasons, quorums, risk, steps)
+    let proof = view.into_proof();
+    reasons.extend(unproved(request, &proof, &steps));
+    finish(reasons, quorums, risk, (steps, proof))
 }
 
 /// Judges one step again with concrete arguments, at the permit: the same checks, every hole filled. The caller compares the
@@ -196,7 +200,7 @@ pub fn recheck(request: &Request<'_>, step: &StepId, args: &Value) -> (StepRevie
 }
 
 /// For each step of known tools: the rules that match it, and what asks by default.
-pub(crate) fn matches<T>(request: &Request<'_>, each: &dyn Fn(&StepId, &Matches<'_>, Vec<String>) -> T) -> Vec<T> {
+pub fn matches<T>(request: &Request<'_>, each: &dyn Fn(&StepId, &Matches<'_>, Vec<String>) -> T) -> Vec<T> {
     let prepared = Prepared::all(request);
     let totals = totals::per_payee(&prepared);
     let known = prepared.iter().enumerate().filter(|(_, step)| step.tool.is_some());
@@ -208,7 +212,28 @@ pub(crate) fn matches<T>(request: &Request<'_>, each: &dyn Fn(&StepId, &Matches<
         .collect()
 }
 
-fn finish(mut reasons: Vec<Reason>, mut quorums: Vec<Quorum>, risk: Risk, steps: Vec<StepReview>) -> Review {
+/// The checker reads the label proof by itself; a proof that it does not follow blocks.
+fn unproved(request: &Request<'_>, proof: &Proof, steps: &[StepReview]) -> Option<Reason> {
+    let terms = Terms {
+        draft: request.draft,
+        manifest: request.manifest,
+        deployment: request.deployment,
+        session: request.session,
+        inputs: request.inputs,
+        goal: request.pinned_goal,
+        planner: request.planner,
+        steps,
+    };
+    let error = flow_check(&terms, proof).err()?;
+    Some(Reason::new(Code::InternalError, Decision::Block, error.to_string()))
+}
+
+fn finish(
+    mut reasons: Vec<Reason>,
+    mut quorums: Vec<Quorum>,
+    risk: Risk,
+    (steps, proof): (Vec<StepReview>, Proof),
+) -> Review {
     // Stable: the strictest first, and among equals the order of the plan.
     reasons.sort_by_key(|reason| std::cmp::Reverse(reason.decision));
     let decision = reasons.first().map_or(Decision::Allow, |reason| reason.decision);
@@ -224,7 +249,7 @@ fn finish(mut reasons: Vec<Reason>, mut quorums: Vec<Quorum>, risk: Risk, steps:
         Decision::RequireApproval => {}
         Decision::Allow | Decision::Block => quorums.clear(),
     }
-    Review { decision, reasons, quorums, risk, tier, rule, steps }
+    Review { decision, reasons, quorums, risk, tier, rule, steps, proof: Box::new(proof) }
 }
 
 impl StepReview {

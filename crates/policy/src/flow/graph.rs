@@ -133,6 +133,15 @@ impl Ambient<'_> {
     }
 }
 
+/// The graph of a whole plan; the lists are those of each step.
+#[derive(Debug)]
+pub(crate) struct Finished {
+    pub(crate) nodes: Vec<Node>,
+    pub(crate) leaves: Vec<Vec<(Pointer, usize)>>,
+    pub(crate) reads: Vec<Vec<usize>>,
+    pub(crate) writes: Vec<Vec<usize>>,
+}
+
 /// The graph of a plan under way.
 #[derive(Debug)]
 pub(crate) struct Graph<'a> {
@@ -144,8 +153,9 @@ pub(crate) struct Graph<'a> {
     steps: BTreeMap<&'a StepId, (usize, Look<'a>)>,
     outputs: BTreeMap<(&'a StepId, Pointer), usize>,
     resources: BTreeMap<String, usize>,
-    /// The resources that each step reads.
+    /// The resources that each step reads, and those that it leaves.
     reads: Vec<Vec<usize>>,
+    writes: Vec<Vec<usize>>,
 }
 
 impl<'a> Graph<'a> {
@@ -159,6 +169,7 @@ impl<'a> Graph<'a> {
             outputs: BTreeMap::new(),
             resources: BTreeMap::new(),
             reads: Vec::new(),
+            writes: Vec::new(),
         }
     }
 
@@ -183,9 +194,11 @@ impl<'a> Graph<'a> {
         }
         reads.sort_unstable();
         reads.dedup();
+        let mut writes = Vec::new();
         for touch in look.touches.iter().filter(|t| !t.effect.is_harmless() && t.by != By::View && !t.is_open()) {
-            self.write(look, touch, &leaves, &reads);
+            writes.extend(self.write(look, touch, &leaves, &reads));
         }
+        self.writes.push(writes);
         self.steps.insert(look.id, (self.leaves.len(), look));
         self.leaves.push(leaves);
         self.reads.push(reads);
@@ -199,12 +212,10 @@ impl<'a> Graph<'a> {
         leaves
     }
 
-    /// The nodes; the leaves of each step; the files that each step reads.
-    pub(crate) fn parts(self) -> (Vec<Node>, Vec<Vec<(Pointer, usize)>>, Vec<Vec<usize>>) {
-        let Self { nodes, leaves, mut reads, .. } = self;
-        let is_file = |node: &usize| nodes.get(*node).is_some_and(|node| node.name.starts_with("file:"));
-        reads.iter_mut().for_each(|reads| reads.retain(is_file));
-        (nodes, leaves, reads)
+    /// The nodes, and which of them each step's are.
+    pub(crate) fn finish(self) -> Finished {
+        let Self { nodes, leaves, reads, writes, .. } = self;
+        Finished { nodes, leaves, reads, writes }
     }
 
     fn walk(
@@ -381,9 +392,9 @@ impl<'a> Graph<'a> {
     }
 
     /// The resource as the step leaves it.
-    fn write(&mut self, look: Look<'a>, touch: &Touch, leaves: &[(Pointer, usize)], reads: &[usize]) {
+    fn write(&mut self, look: Look<'a>, touch: &Touch, leaves: &[(Pointer, usize)], reads: &[usize]) -> Option<usize> {
         let local = touch.endpoint.is_none() && touch.effect != Effect::Delete && touch.effect != Effect::Execute;
-        let Some(tool) = look.tool.filter(|_| local) else { return };
+        let tool = look.tool.filter(|_| local)?;
         let key = session::key(touch.kind, touch.resolved.as_ref().unwrap_or(&touch.name));
         let both = |node: &usize| Edge { node: *node, carries: Carries::Both };
         let mut from: Vec<Edge> = leaves.iter().map(|(_, node)| both(node)).collect();
@@ -393,6 +404,7 @@ impl<'a> Graph<'a> {
         }
         let node = self.push(key.clone(), Kind::Resource, Label::BOTTOM, None, from);
         self.resources.insert(key, node);
+        Some(node)
     }
 
     fn push(&mut self, name: String, kind: Kind, base: Label, capacity: Option<Capacity>, from: Vec<Edge>) -> usize {

@@ -455,3 +455,8 @@ fn is_bounded(node: &Node, value: Option<&Value>, schema: &Value) -> bool {
     let said = value.is_some_and(|v| v.is_boolean() || v.as_str().is_some_and(ground::is_moment));
     listed || small || (node.kind == Kind::Literal && said)
 }
+
+/// The standing that a sink's audience names by this word.
+pub(crate) fn standing(word: &str) -> Option<Standing> {
+    [Standing::User, Standing::Internal, Standing::Known, Standing::Other].into_iter().find(|s| s.as_str() == word)
+}

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use countersign_plan::draft::Rollback;
 use countersign_plan::id::StepId;
+use countersign_plan::pointer::Pointer;
 use countersign_plan::tool::{Definition, Effect, TargetKind};
 use countersign_plan::verdict::{Code, Decision, Reason};
 
@@ -11,12 +12,15 @@ use super::prepare::Prepared;
 use super::{Request, goal, judge};
 use crate::deployment::{Confirmation, Standing, is_path_kind};
 use crate::effects::{self, By, Derived, Scene, Touch};
-use crate::flow::{Ambient, Analysis, Court, Crossings, Graph, Grounds, Kind, Level, Look, Means, Party, Sink, fill};
+use crate::flow::{
+    self, Ambient, Court, Crossings, Finished, Graph, Grounds, Kind, Level, Look, Means, Parts, Party, Proof, Sink,
+    fill,
+};
 
 /// The plan with the labels of all its values.
 #[derive(Debug)]
 pub(super) struct Flow {
-    analysis: Analysis,
+    proof: Proof,
     sinks: BTreeMap<StepId, Vec<usize>>,
     /// What a reference names that is not known yet, and whether it can be trusted.
     open: BTreeMap<StepId, Vec<bool>>,
@@ -43,7 +47,10 @@ impl Flow {
             })
             .collect();
         let helpers = helpers(request, steps);
-        let (nodes, leaves, reads) = graph.parts();
+        let Finished { nodes, leaves, reads, writes } = graph.finish();
+        // What is sent along is read as a file; what a host answers is no part of what it is sent.
+        let is_file = |node: &&usize| nodes.get(**node).is_some_and(|node| node.name.starts_with("file:"));
+        let files: Vec<Vec<usize>> = reads.iter().map(|r| r.iter().filter(is_file).copied().collect()).collect();
         let court = Court {
             ambient,
             manifest: request.manifest,
@@ -61,7 +68,7 @@ impl Flow {
                 concrete: step.concrete.then_some(&step.args),
                 open: &step.derived.open,
                 leaves,
-                reads: reads.get(i).map_or(&[][..], Vec::as_slice),
+                reads: files.get(i).map_or(&[][..], Vec::as_slice),
                 recoverable: recoverable(request, step),
                 ruled: false,
                 unasked: !goal::unasked(request, step, false).is_empty(),
@@ -99,16 +106,37 @@ impl Flow {
         for (i, sink) in sinks.iter().enumerate() {
             by_step.entry(sink.step.clone()).or_default().push(i);
         }
-        Self { analysis: Analysis { nodes, sinks }, sinks: by_step, open }
+        let nodes_of = |list: &[(Pointer, usize)]| list.iter().map(|(_, node)| *node).collect();
+        let parts = steps.iter().enumerate().map(|(i, step)| Parts {
+            id: step.step.id.clone(),
+            leaves: leaves.get(i).map_or_else(Vec::new, |leaves| nodes_of(leaves)),
+            reads: reads.get(i).cloned().unwrap_or_default(),
+            writes: writes.get(i).cloned().unwrap_or_default(),
+            undo: undone.get(i).and_then(Option::as_ref).map_or_else(Vec::new, |(_, leaves)| nodes_of(leaves)),
+        });
+        let proof = Proof {
+            schema: flow::SCHEMA.to_owned(),
+            draft: request.draft.digest(),
+            manifest: request.manifest.digest(),
+            deployment: request.deployment.digest(),
+            session: flow::of_session(request.session),
+            goal: flow::of_goal(request.pinned_goal),
+            planner: request.planner,
+            steps: parts.collect(),
+            nodes,
+            sinks,
+            crossings: Crossings::none().clone(),
+        };
+        Self { proof, sinks: by_step, open }
     }
 
-    pub(super) fn into_analysis(self) -> Analysis {
-        self.analysis
+    pub(super) fn into_proof(self) -> Proof {
+        self.proof
     }
 
     /// Whether a value is the user's own, or a field's that nobody outside writes; the planner made up no part of it.
     fn is_said(&self, node: usize) -> bool {
-        let Some(node) = self.analysis.nodes.get(node) else { return false };
+        let Some(node) = self.proof.nodes.get(node) else { return false };
         match node.kind {
             Kind::Grounded(_) | Kind::Input | Kind::Known | Kind::Reference => node.label.level >= Level::User,
             Kind::Join => node.from.iter().all(|part| self.is_said(part.node)),
@@ -117,7 +145,7 @@ impl Flow {
     }
 
     fn of(&self, step: &StepId) -> impl Iterator<Item = &Sink> {
-        self.sinks.get(step).into_iter().flatten().filter_map(|i| self.analysis.sinks.get(*i))
+        self.sinks.get(step).into_iter().flatten().filter_map(|i| self.proof.sinks.get(*i))
     }
 }
 
@@ -130,7 +158,7 @@ fn helpers(request: &Request<'_>, steps: &[Prepared<'_>]) -> Vec<String> {
     let mut helpers = request.session.helpers().to_vec();
     for step in steps {
         let Some(tool) = step.tool else { continue };
-        if let Some(tools) = crate::flow::helper_tools(request.manifest, tool.definition(), &fill(&step.step.args)) {
+        if let Some(tools) = flow::helper_tools(request.manifest, tool.definition(), &fill(&step.step.args)) {
             helpers.extend(tools);
             helpers.push(String::new());
         }
@@ -152,7 +180,7 @@ pub(super) fn check(request: &Request<'_>, flow: &Flow, prepared: &Prepared<'_>)
             let rollback = if sink.rollback { "rollback: " } else { "" };
             let message = format!("{rollback}{}", issue.message);
             let mut reason = Reason::new(issue.code, issue.decision, message).fix(&issue.fix);
-            reason.path = flow.analysis.way(issue);
+            reason.path = flow.proof.way(issue);
             reasons.push(reason);
         }
     }
@@ -283,7 +311,7 @@ fn confirmed(
     if decides().next().is_none() && !(definition.controls.is_empty() || goal::asks_for_making(goal)) {
         return None;
     }
-    let nodes = || decides().filter_map(|(node, _)| flow.analysis.nodes.get(*node));
+    let nodes = || decides().filter_map(|(node, _)| flow.proof.nodes.get(*node));
     let said = |kind: &Kind| matches!(kind, Kind::Grounded(_) | Kind::Input);
     // A payment names its payee by the goal, or changes none.
     let pays = touches.iter().any(|touch| matches!(touch.effect, Effect::Pay | Effect::Admin));
@@ -293,8 +321,8 @@ fn confirmed(
     }
     if nodes().all(|node| said(&node.kind)) {
         let span = |kind: &Kind| match kind {
-            Kind::Grounded(crate::flow::Ground::Goal { from, to }) => Some(format!("{from}-{to}")),
-            Kind::Grounded(crate::flow::Ground::Input { name }) => Some(format!("input {name}")),
+            Kind::Grounded(flow::Ground::Goal { from, to }) => Some(format!("{from}-{to}")),
+            Kind::Grounded(flow::Ground::Input { name }) => Some(format!("input {name}")),
             _ => None,
         };
         return Some(How::Request(nodes().filter_map(|node| span(&node.kind)).collect()));

@@ -39,6 +39,13 @@ impl<'v, 'a> View<'v, 'a> {
     }
 }
 
+impl View<'_, '_> {
+    /// The labels of every value.
+    pub(super) fn into_proof(self) -> crate::flow::Proof {
+        self.flow.into_proof()
+    }
+}
+
 /// What judging a step gives.
 #[derive(Debug, Default)]
 pub(super) struct Judged {
