@@ -95,8 +95,8 @@ pub struct Review {
     pub rule: Option<String>,
     /// Step by step, in the order of execution.
     pub steps: Vec<StepReview>,
-    /// The labels of every value.
-    pub proof: Box<Proof>,
+    /// The labels of every value; absent where there was no plan to label.
+    pub proof: Option<Box<Proof>>,
 }
 
 /// What a review found about one step.
@@ -249,7 +249,7 @@ fn finish(
         Decision::RequireApproval => {}
         Decision::Allow | Decision::Block => quorums.clear(),
     }
-    Review { decision, reasons, quorums, risk, tier, rule, steps, proof: Box::new(proof) }
+    Review { decision, reasons, quorums, risk, tier, rule, steps, proof: Some(Box::new(proof)) }
 }
 
 impl StepReview {

@@ -246,6 +246,8 @@ impl Gate {
                 action_digest: artifact::action_digest(step, tool, source),
             });
         }
+        let proof = judged.proof.as_ref().and_then(|proof| proof.digest().ok());
+        let proof = proof.ok_or_else(|| internal("the review left out the label proof"))?;
         let plan = Plan {
             schema: artifact::SCHEMA.to_owned(),
             case: place.case,
@@ -262,7 +264,7 @@ impl Gate {
             tools: tools(&draft, &configuration.manifest),
             policy_digest: configuration.policy.digest(),
             deployment_digest: configuration.deployment.digest(),
-            label_proof: Some(judged.proof.digest().map_err(|_| internal("the label proof has no canonical bytes"))?),
+            label_proof: Some(proof),
             not_before: self.now(),
             nonce: outside.nonce("plan"),
         };
@@ -322,6 +324,7 @@ impl Gate {
             tier: 0,
             rule: None,
             steps: Vec::new(),
+            proof: None,
         };
         let mut judged = judged;
         for reason in &mut judged.reasons {
