@@ -15,7 +15,7 @@ mod written;
 
 pub(crate) use arguments::{Arg, substitute};
 pub(crate) use egress::{of as egress, secrets};
-pub(crate) use inspected::literal_folder;
+pub(crate) use inspected::{literal_folder, script_language};
 pub(crate) use written::{Written, write_down};
 
 use countersign_plan::access::{Access, FileIdentity, Resource};
@@ -127,6 +127,8 @@ pub(crate) enum Execution {
     /// Nothing is executed, or every part is understood.
     #[default]
     Analysed,
+    /// Which file is read shows only when it runs; everything else is understood. In the sandbox that is a file of the view.
+    ReadsUnnamed,
     /// A program by argv that no catalogue describes.
     Uncatalogued,
     /// A command line or option that was not analysed.
@@ -228,6 +230,9 @@ impl Deriving<'_> {
             self.out.execution = Execution::Uncatalogued;
         }
         self.target(tool, tool.effect);
+        if tool.target.kind == TargetKind::Process {
+            self.line_for_later(tool);
+        }
         if tool.target.kind == TargetKind::Email {
             self.further_recipients(tool);
         }

@@ -107,7 +107,8 @@ pub trait Facts {
     }
 }
 
-/// No machine: every path is judged as written, no program is known. For suites and documents of another machine.
+/// No machine: every path is judged as written, and programs are where a system keeps them. For suites and documents of another
+/// machine.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct AsWritten;
 
@@ -124,8 +125,8 @@ impl Facts for AsWritten {
         0
     }
 
-    fn program(&self, _name: &str) -> Option<String> {
-        None
+    fn program(&self, name: &str) -> Option<String> {
+        (!name.contains('/')).then(|| format!("/usr/bin/{name}"))
     }
 }
 

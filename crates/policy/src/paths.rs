@@ -152,6 +152,13 @@ pub fn is_harmless_device(path: &str) -> bool {
     path.strip_prefix("/dev/").is_some_and(|name| known.contains(&name) || name.starts_with("fd/"))
 }
 
+/// Whether `path` shows the machine's own figures and nothing of anybody: proc(5), the files without a process.
+#[must_use]
+pub fn is_of_machine(path: &str) -> bool {
+    let known = ["cpuinfo", "meminfo", "loadavg", "uptime", "version", "stat", "vmstat", "filesystems", "swaps"];
+    path.strip_prefix("/proc/").is_some_and(|name| known.contains(&name))
+}
+
 /// Whether `path` shows a process, its memory or its environment rather than the machine.
 #[must_use]
 pub fn is_of_process(path: &str) -> bool {

@@ -6,6 +6,7 @@
 
 mod below;
 mod bounds;
+mod carried;
 mod defaults;
 mod flow;
 mod goal;

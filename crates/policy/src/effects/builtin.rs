@@ -13,6 +13,7 @@ use super::inspected::{code_of, line_around_references, script_language};
 use super::{Beyond, By, Deriving, Execution, sql};
 use crate::facts::PathKind;
 use crate::hosts::Endpoint;
+use crate::paths::Seen;
 
 /// What an HTTP method does (RFC 9110 section 9.2).
 pub(super) const METHODS: &[(&str, &[Effect])] = &[
@@ -237,6 +238,14 @@ impl Deriving<'_> {
         for finding in inspection.findings.iter().filter(|found| found.kind.decision() == Decision::Block) {
             let message = format!("the script {path} would: {}", finding.message);
             self.found(code_of(finding.kind), Decision::RequireApproval, message);
+        }
+        // Within the workspace a script is part of the project; elsewhere it is there to be run.
+        let name = self.place().normalise(&path).unwrap_or_default();
+        if let Some(unknown) = inspection.unknowns.first()
+            && !self.scene.deployment.in_workspace(&Seen::new(&name, None))
+        {
+            let message = format!("the script {path} is not understood: {}", unknown.message);
+            self.found(Code::ExecuteUnanalysed, Decision::RequireApproval, message);
         }
     }
 

@@ -4,6 +4,7 @@
 //! program, a configuration or another repository are never understood.
 
 use countersign_plan::confinement::Profile;
+use countersign_plan::inspection::Subject;
 use countersign_plan::pointer::Pointer;
 use countersign_plan::text;
 use countersign_plan::tool::{Definition, Effect, TargetKind};
@@ -84,6 +85,20 @@ impl Deriving<'_> {
         };
         if let Some(hidden) = words.iter().find_map(|word| text::check_visible(word).err()) {
             self.found(Code::PlanHiddenText, Decision::Block, format!("the arguments of git hide something: {hidden}"));
+        }
+        let place = self.place().clone();
+        if let Ok(folder) = place.normalise(&repo) {
+            let argv = std::iter::once("git".to_owned()).chain(words.iter().cloned()).map(Some).collect();
+            let context = self.context(&place.at(folder));
+            if self.inspected(&Subject::Argv { argv, stdin: Some(String::new()), context }, By::Command) {
+                self.path(Effect::Read, TargetKind::Directory, &repo, false, By::Git);
+                // Its part that speaks HTTP is another program, with libraries and authorities of the system.
+                if self.out.touches.iter().any(|touch| touch.endpoint.is_some()) {
+                    self.out.profile = Some(Profile::Toolchain);
+                }
+                return;
+            }
+            self.out.execution = Execution::Analysed;
         }
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         let Some((does, rest)) = understand(&words) else {

@@ -8,11 +8,12 @@ use std::collections::BTreeMap;
 
 use countersign_plan::inspection::{self, Context, FindingKind, Inspection, Knowledge, Language, Subject, UnknownKind};
 use countersign_plan::pointer::Pointer;
-use countersign_plan::tool::{Effect, TargetKind};
+use countersign_plan::tool::{Definition, Effect, TargetKind};
 use countersign_plan::value::Expr;
 use countersign_plan::verdict::{Code, Decision, Reason};
 use serde_json::Value;
 
+use super::arguments::Arg;
 use super::{By, Deriving, Execution, Leaving, Origin, Touch};
 use crate::deployment::Standing;
 use crate::hosts::Endpoint;
@@ -52,11 +53,20 @@ impl Deriving<'_> {
     }
 
     pub(super) fn take_over(&mut self, inspection: &Inspection, by: By) {
+        let outsider = inspection.touches.iter().any(|touch| {
+            matches!(touch.kind, TargetKind::Host | TargetKind::Url) && self.standing_of(&touch.name) == Standing::Other
+        });
         for finding in &inspection.findings {
-            self.out.findings.push(Reason::new(code_of(finding.kind), finding.kind.decision(), &finding.message));
+            let decision = match finding.kind {
+                // From a host that the deployment knows people are asked.
+                FindingKind::DownloadAndExecute if outsider => Decision::Block,
+                kind => kind.decision(),
+            };
+            self.out.findings.push(Reason::new(code_of(finding.kind), decision, &finding.message));
         }
         for unknown in &inspection.unknowns {
             let how_far = match unknown.kind {
+                UnknownKind::Value if unknown.effect.is_harmless() => Execution::ReadsUnnamed,
                 UnknownKind::Program => Execution::Uncatalogued,
                 UnknownKind::Syntax
                 | UnknownKind::Disagreement
@@ -91,6 +101,9 @@ impl Deriving<'_> {
         match touch.kind {
             TargetKind::File | TargetKind::Directory => {
                 if !touch.name.starts_with('/') {
+                    if touch.effect.is_harmless() && !inspection.unknowns.is_empty() {
+                        return;
+                    }
                     // Below a folder that is not known: the inspection says so as well.
                     self.found(
                         Code::ResourceUnresolved,
@@ -102,6 +115,12 @@ impl Deriving<'_> {
                 if paths::is_harmless_device(&touch.name) {
                     return;
                 }
+                // Git's writes inside of its own folder are how it works.
+                let by = if touch.by == "git" && touch.effect != Effect::Execute && is_of_git(&touch.name) {
+                    By::Git
+                } else {
+                    by
+                };
                 self.path(touch.effect, touch.kind, &touch.name, touch.recursive, by);
                 if let Some(last) = self.out.touches.last_mut() {
                     last.pattern = touch.pattern;
@@ -147,14 +166,17 @@ impl Deriving<'_> {
     /// A host that a command talks to. Names that are no hosts (buckets, remotes that a configuration names) are outsiders.
     fn contact(&mut self, effect: Effect, name: &str) {
         let endpoint = Endpoint::parse(name).ok();
-        let standing = endpoint.as_ref().map_or(Standing::Other, |at| self.scene.deployment.standing_of_host(at));
+        let standing = self.standing_of(name);
         let plain = Touch::plain(effect, TargetKind::Host, name.to_owned());
         self.out.touches.push(Touch { endpoint, standing: Some(standing), by: By::Command, ..plain });
     }
 
+    fn standing_of(&self, host: &str) -> Standing {
+        Endpoint::parse(host).map_or(Standing::Other, |at| self.scene.deployment.standing_of_host(&at))
+    }
+
     fn take_over_flow(&mut self, flow: &inspection::Flow) {
-        let endpoint = Endpoint::parse(&flow.to).ok();
-        let standing = endpoint.as_ref().map_or(Standing::Other, |at| self.scene.deployment.standing_of_host(at));
+        let standing = self.standing_of(&flow.to);
         let origin = match flow.from.as_str() {
             "env" => Origin::Environment,
             "secret" => Origin::Secret,
@@ -169,10 +191,25 @@ impl Deriving<'_> {
         self.out.leaving.push(Leaving { origin, to: flow.to.clone(), standing });
     }
 
+    /// A tool whose target is a process may be given a line that somebody runs later: what that line does, this step does.
+    pub(super) fn line_for_later(&mut self, tool: &Definition) {
+        let Some(at) = &tool.target.arg else { return };
+        let Arg::Text(line) = self.arg(at) else { return };
+        if !line.trim().contains(char::is_whitespace) {
+            return;
+        }
+        let context = self.context(&self.place().clone());
+        if let Ok(inspection) = self.scene.facts.inspect(&Subject::Shell { line, context }) {
+            let before = self.out.execution;
+            self.take_over(&inspection, By::Command);
+            self.out.execution = self.out.execution.max(before);
+        }
+    }
+
     /// The view that what runs needs: the folders that it writes, the whole workspace where it runs code that nobody read, nothing
     /// where it only reads.
     pub(super) fn view(&mut self) {
-        let runs_code = self.out.execution != Execution::Analysed
+        let runs_code = self.out.execution > Execution::ReadsUnnamed
             || self.out.touches.iter().any(|t| t.effect == Effect::Execute && t.by == By::Command);
         if runs_code {
             self.view_of_workspace();
@@ -197,8 +234,18 @@ impl Deriving<'_> {
     }
 }
 
+/// Whether a path lies inside of git's own folder and is nothing that git runs or believes (FORMATS §4, "Protected").
+fn is_of_git(path: &str) -> bool {
+    let inside = path.split_once("/.git/").map(|(_, rest)| rest);
+    path.ends_with("/.git")
+        || inside.is_some_and(|rest| {
+            let first = rest.split('/').next().unwrap_or("");
+            !matches!(first, "hooks" | "config" | "config.worktree" | "info") && rest != "objects/info/alternates"
+        })
+}
+
 /// The language of a file that is run by its name or its first line.
-pub(super) fn script_language(path: &str, text: &str) -> Option<Language> {
+pub(crate) fn script_language(path: &str, text: &str) -> Option<Language> {
     let name = path.rsplit('/').next().unwrap_or(path);
     let by_name = match name.rsplit_once('.').map_or("", |(_, suffix)| suffix) {
         "sh" | "bash" | "zsh" | "ksh" | "bashrc" | "profile" | "bash_profile" | "zshrc" | "envrc" => Language::Shell,

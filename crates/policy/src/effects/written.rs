@@ -1,7 +1,7 @@
 //! What a plan's earlier steps wrote: a script that is written and then run is read before it runs, and one whose text nobody
 //! knows is asked about.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use countersign_plan::pointer::Pointer;
@@ -10,6 +10,7 @@ use countersign_plan::value::Expr;
 
 use super::arguments::Arg;
 use super::{By, Derived, Touch};
+use crate::deployment::Standing;
 use crate::paths::is_within;
 
 /// The longest text that is kept, and all of them together, in bytes.
@@ -24,8 +25,8 @@ const MAX_FILES: usize = 1024;
 pub(crate) struct Written {
     /// Files whose text is known, by absolute path.
     pub(crate) texts: BTreeMap<String, String>,
-    /// Files and folders whose content is not.
-    opaque: BTreeSet<String>,
+    /// Files and folders whose content is not, and the farthest host that it may come from.
+    opaque: BTreeMap<String, Option<Standing>>,
     /// Whether more was written than is remembered.
     overfull: bool,
 }
@@ -33,26 +34,35 @@ pub(crate) struct Written {
 impl Written {
     /// Whether the file, or something below the folder where `below` is meant, was written with a text nobody knows.
     pub(crate) fn is_opaque(&self, path: &str, below: bool) -> bool {
-        self.overfull || self.opaque.iter().any(|known| is_within(path, known) || (below && is_within(known, path)))
+        self.overfull || self.opaque(path, below).next().is_some()
+    }
+
+    /// The farthest host that the file's content may come from.
+    pub(crate) fn came_from(&self, path: &str, below: bool) -> Option<Standing> {
+        self.opaque(path, below).filter_map(|(_, from)| *from).max()
+    }
+
+    fn opaque(&self, path: &str, below: bool) -> impl Iterator<Item = (&String, &Option<Standing>)> {
+        self.opaque.iter().filter(move |(known, _)| is_within(path, known) || (below && is_within(known, path)))
     }
 
     fn know(&mut self, path: &str, text: String) {
         let together: usize = self.texts.values().map(String::len).sum();
         if text.len() > MAX_TEXT || together + text.len() > MAX_TOGETHER || self.texts.len() >= MAX_FILES {
-            self.forget(path);
+            self.forget(path, None);
             return;
         }
         self.opaque.remove(path);
         self.texts.insert(path.to_owned(), text);
     }
 
-    fn forget(&mut self, path: &str) {
+    fn forget(&mut self, path: &str, from: Option<Standing>) {
         self.texts.retain(|known, _| !is_within(known, path));
         if self.opaque.len() >= MAX_FILES {
             self.overfull = true;
             return;
         }
-        self.opaque.insert(path.to_owned());
+        self.opaque.insert(path.to_owned(), from);
     }
 }
 
@@ -81,13 +91,13 @@ pub(crate) fn write_down(written: &mut Rc<Written>, tool: &Definition, args: &Ex
     match (builtin, changed.as_slice()) {
         ("write_file", [file]) => match text("content") {
             Some(content) => written.know(&file.name, content),
-            None => written.forget(&file.name),
+            None => written.forget(&file.name, None),
         },
         ("append_file", [file]) => match (written.texts.get(&file.name).cloned(), text("content")) {
             (Some(before), Some(content)) => written.know(&file.name, before + &content),
             // What was there before is the project's own; what is added alone can be read.
             (None, Some(content)) if !written.is_opaque(&file.name, false) => written.know(&file.name, content),
-            (None | Some(_), _) => written.forget(&file.name),
+            (None | Some(_), _) => written.forget(&file.name, None),
         },
         ("copy_file" | "move_file", _) => {
             let from = derived.touches.first().map(|touch| touch.name.clone()).unwrap_or_default();
@@ -95,7 +105,8 @@ pub(crate) fn write_down(written: &mut Rc<Written>, tool: &Definition, args: &Ex
             if let Some(known) = written.texts.get(&from).cloned() {
                 written.know(&to, known);
             } else if written.is_opaque(&from, true) {
-                written.forget(&to);
+                let farthest = written.came_from(&from, true);
+                written.forget(&to, farthest);
             }
         }
         ("create_directory" | "delete_file" | "delete_directory", _) => {
@@ -105,14 +116,14 @@ pub(crate) fn write_down(written: &mut Rc<Written>, tool: &Definition, args: &Ex
         }
         // A program that talks to nobody writes what it makes of the project; one that does may write what it was sent.
         ("execute_command" | "run_program" | "git", _) => {
-            let talks = derived.touches.iter().any(|touch| touch.standing.is_some());
+            let farthest = derived.touches.iter().filter_map(|touch| touch.standing).max();
             for touch in changed {
                 written.texts.retain(|known, _| !is_within(known, &touch.name));
-                if talks {
-                    written.forget(&touch.name);
+                if farthest.is_some() {
+                    written.forget(&touch.name, farthest);
                 }
             }
         }
-        _ => changed.into_iter().for_each(|touch| written.forget(&touch.name)),
+        _ => changed.into_iter().for_each(|touch| written.forget(&touch.name, None)),
     }
 }

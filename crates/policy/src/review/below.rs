@@ -33,6 +33,8 @@ pub(super) fn check(request: &Request<'_>, prepared: &Prepared<'_>) -> Found {
             // What a program reads below is what its view shows; what it runs below is read there.
             By::Command if touch.effect == Effect::Read => reading(request, prepared, touch, &mut found),
             By::Command if !touch.changes() => {}
+            // What builds and tools may write below is kept as it is where it is protected.
+            By::Command if touch.effect != Effect::Delete => view(request, prepared, touch, &mut found),
             By::Tool | By::Move | By::Command => taking(request, prepared, touch, &mut found),
         }
     }

@@ -80,8 +80,7 @@ impl<'a> Bounds<'a> {
     /// Adds the hosts that the plan asks for to what its programs touch: through each one data may leave. Programs with a list of
     /// their own binaries, and git, make no connection.
     pub(super) fn connections(&self, derived: &mut Derived, tool: &Definition, request: &Request<'_>) {
-        let git = matches!(&tool.driver, Driver::Builtin(name) if name.as_str() == "git");
-        if derived.profile != Some(Profile::Toolchain) || git {
+        if derived.profile != Some(Profile::Toolchain) || is_builtin(tool, "git") {
             return;
         }
         for entry in self.0.connect.iter().flatten().take(MAX_ENTRIES) {
@@ -91,9 +90,10 @@ impl<'a> Bounds<'a> {
                 derived.findings.push(Reason::new(Code::PlanPrivilegeExcessive, Decision::RequireApproval, message));
                 continue;
             }
-            let standing = Some(request.deployment.standing_of_host(&endpoint));
-            let plain = Touch::plain(Effect::Send, TargetKind::Host, endpoint.to_string());
-            derived.touches.push(Touch { endpoint: Some(endpoint), standing, ..plain });
+            let standing = request.deployment.standing_of_host(&endpoint);
+            let Some(effect) = wanted_by(derived, standing) else { continue };
+            let plain = Touch::plain(effect, TargetKind::Host, endpoint.to_string());
+            derived.touches.push(Touch { endpoint: Some(endpoint), standing: Some(standing), ..plain });
         }
     }
 
@@ -141,7 +141,8 @@ impl<'a> Bounds<'a> {
         }
         let in_project = |path: &str| request.deployment.in_workspace(&Seen::new(path, None));
         // The words of a shell line are judged with the line.
-        if let (Some(run), true) = (&self.0.run, prepared.derived.execution < Execution::Unanalysed) {
+        let line = prepared.tool.is_some_and(|tool| is_builtin(tool.definition(), "execute_command"));
+        if let (Some(run), false) = (&self.0.run, line || prepared.derived.execution == Execution::Unanalysed) {
             for program in &prepared.derived.programs {
                 let same = |entry: &String| {
                     entry == program
@@ -226,6 +227,27 @@ impl<'a> Bounds<'a> {
         }
         reasons
     }
+}
+
+/// What a program of the step may do at a host that the plan lists; `None` where what was read of it needs no such host, which is
+/// then not granted.
+fn wanted_by(derived: &Derived, standing: Standing) -> Option<Effect> {
+    if derived.execution > Execution::ReadsUnnamed {
+        return Some(Effect::Send);
+    }
+    let by_command = || derived.touches.iter().filter(|touch| touch.by == By::Command);
+    // A registry or a remote under the name that the machine's own configuration gives it.
+    let named_elsewhere = by_command().any(|t| t.effect == Effect::Send && t.endpoint.is_none());
+    let runs_code = by_command().any(|touch| touch.effect == Effect::Execute);
+    match standing {
+        Standing::User | Standing::Internal if runs_code || named_elsewhere => Some(Effect::Send),
+        Standing::Known if named_elsewhere => Some(Effect::Read),
+        Standing::User | Standing::Internal | Standing::Known | Standing::Other => None,
+    }
+}
+
+fn is_builtin(tool: &Definition, wanted: &str) -> bool {
+    matches!(&tool.driver, Driver::Builtin(name) if name.as_str() == wanted)
 }
 
 /// The folders and files that patterns of the forms `path` and `dir/**` name; other forms name nothing that a view can show.

@@ -1,7 +1,7 @@
 //! The default of each effect, where no rule matched and nothing was found (the table of FORMATS §5).
 
 use countersign_plan::tool::{Effect, TargetKind};
-use countersign_plan::verdict::Code;
+use countersign_plan::verdict::{Code, Mode};
 
 use super::prepare::Prepared;
 use super::{Request, ReversibleBy, goal};
@@ -62,12 +62,19 @@ pub(super) fn asks(request: &Request<'_>, prepared: &Prepared<'_>) -> Vec<Ask> {
     }
     for (how_far, message) in &prepared.derived.unclear {
         let waivable = match how_far {
+            // Our own sandbox shows the step what it was granted and nothing restricted; what it reads stays where it is.
+            Execution::ReadsUnnamed if request.mode == Mode::Managed && !sends(prepared) => continue,
             Execution::Analysed | Execution::Uncatalogued => Waivable::ByCondition,
-            Execution::Unanalysed => Waivable::Never,
+            Execution::ReadsUnnamed | Execution::Unanalysed => Waivable::Never,
         };
         asks.push(Ask { code: Code::ExecuteUnanalysed, message: message.clone(), waivable });
     }
     asks
+}
+
+/// Whether the step talks to anybody.
+fn sends(prepared: &Prepared<'_>) -> bool {
+    prepared.derived.touches.iter().any(|touch| touch.standing.is_some() || touch.effect == Effect::Send)
 }
 
 fn ask(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> Option<Ask> {
@@ -93,14 +100,19 @@ fn ask(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> Option<
         Effect::Read => None,
         Effect::Create | Effect::Update if on_network => network(touch, false),
         Effect::Create | Effect::Update => change(request, prepared, touch),
-        Effect::Delete if on_network => network(touch, false),
+        Effect::Delete if on_network => network(touch, false).or_else(|| {
+            // Any method within the house, but a removal there has to be asked for like one here.
+            let asked = goal::asks_for_removal_elsewhere(request.pinned_goal);
+            (!asked)
+                .then(|| by_rule(Code::DefaultAsk, format!("the goal does not ask for a removal at {}", touch.name)))?
+        }),
         Effect::Delete if touch.by == By::Move => change(request, prepared, touch),
         Effect::Delete => removal(request, prepared, touch),
         Effect::Execute if touch.by == By::Command => runs(request, prepared, touch),
         // What is not clear about it is said of itself.
         Effect::Execute if !prepared.derived.unclear.is_empty() => None,
         Effect::Execute => match prepared.derived.execution {
-            Execution::Analysed => None,
+            Execution::Analysed | Execution::ReadsUnnamed => None,
             Execution::Uncatalogued => Some(Ask {
                 code: Code::ExecuteUnanalysed,
                 message: format!("no catalogue says what {} does with these arguments", touch.name),
@@ -111,6 +123,13 @@ fn ask(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> Option<
             }
         },
         Effect::Send if on_network => network(touch, false),
+        // What is fetched from a registry is judged as the packages that run.
+        Effect::Send if touch.by == By::Command && touch.name.starts_with("registry ") => None,
+        Effect::Send if touch.by == By::Command && touch.name.starts_with("git push") => {
+            // To the remote that the repository's configuration names, as the goal says.
+            let asked = goal::asks_to_push(request.pinned_goal);
+            (!asked).then(|| by_rule(Code::HostUnknown, "the goal does not ask for a push".to_owned()))?
+        }
         Effect::Send => {
             let listed = touch.standing.is_some_and(|standing| standing <= Standing::Known);
             if listed || (touch.standing.is_some() && goal::names(request.pinned_goal, &touch.name)) {
@@ -168,6 +187,13 @@ fn network(touch: &Touch, reads: bool) -> Option<Ask> {
 
 fn change(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> Option<Ask> {
     let by_rule = |code, message: String| Some(Ask { code, message, waivable: Waivable::ByRule });
+    if touch.kind == TargetKind::Process
+        && touch.by == By::Command
+        && goal::asks_to_stop(request.pinned_goal)
+        && !matches!(touch.name.as_str(), "1" | "-1" | "0")
+    {
+        return None;
+    }
     let Some(seen) = touch.seen() else {
         // A database that is a file is judged as the file.
         let is_file = prepared.derived.touches.iter().any(|t| t.effect == touch.effect && t.seen().is_some());

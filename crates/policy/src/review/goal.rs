@@ -255,6 +255,17 @@ const REMOVAL: &[&str] = &[
     "stale",
 ];
 
+/// The plainest of them.
+const DESTROYING: &[&str] =
+    &["delet", "remov", "clean", "purg", "drop", "prun", "discard", "eras", "wipe", "wiping", "retir", "uninstall"];
+
+/// Beginnings of words by which people ask for a push.
+const PUSHING: &[&str] = &["push", "publish", "releas", "deploy", "upload", "sync"];
+
+/// Beginnings of words by which people ask for a process to be stopped, started anew or told something.
+const STOPPING: &[&str] =
+    &["stop", "kill", "restart", "reload", "terminat", "end", "halt", "signal", "interrupt", "abort", "quit", "free"];
+
 /// Words that turn the next ones round.
 const NEGATIONS: &[&str] = &["not", "never", "don", "dont", "without", "keep", "no", "nothing", "except", "avoid"];
 
@@ -271,6 +282,26 @@ pub(super) fn asks_for_effect(goal: &str, effect: Effect) -> bool {
 /// Whether the goal asks for something new or changed.
 pub(super) fn asks_for_making(goal: &str) -> bool {
     asks_for(goal, MAKING)
+}
+
+/// Whether the goal asks for a removal in words that mean nothing milder: for what no snapshot brings back.
+pub(super) fn asks_for_removal_elsewhere(goal: Option<&str>) -> bool {
+    goal.is_some_and(|goal| asks_for(goal, DESTROYING))
+}
+
+/// Whether the goal asks for a push to the usual remote.
+pub(super) fn asks_to_push(goal: Option<&str>) -> bool {
+    goal.is_some_and(|goal| asks_for(goal, PUSHING))
+}
+
+/// Whether the goal speaks of what git or a hook runs at a commit or push.
+pub(super) fn speaks_of_hooks(goal: Option<&str>) -> bool {
+    goal.is_some_and(|goal| asks_for(goal, &["hook", "commit", "push", "husky"]))
+}
+
+/// Whether the goal asks for a process to be stopped, started anew or told something.
+pub(super) fn asks_to_stop(goal: Option<&str>) -> bool {
+    goal.is_some_and(|goal| asks_for(goal, STOPPING))
 }
 
 /// Whether a word of the goal begins so, with no negation before it.

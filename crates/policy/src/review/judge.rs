@@ -11,7 +11,7 @@ use super::flow::{self, Flow};
 use super::prepare::Prepared;
 use super::scope::StepScope;
 use super::totals::{self, Total, Totals};
-use super::{Request, below, goal, leaving, resources, structure};
+use super::{Request, below, carried, goal, leaving, resources, structure};
 use crate::condition::Scope;
 use crate::effects::{self, Scene};
 use crate::paths::{self, Seen};
@@ -65,6 +65,7 @@ pub(super) fn step(view: &View<'_, '_>, i: usize) -> Judged {
     if prepared.tool.is_some() {
         judged.reasons.extend(resources::check(request, prepared));
         judged.reasons.extend(leaving::check(request, prepared));
+        judged.reasons.extend(carried::check(request, prepared));
         let found = below::check(request, prepared);
         judged.reasons.extend(found.reasons);
         (judged.masked, judged.read_only) = (found.masked, found.read_only);

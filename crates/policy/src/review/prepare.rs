@@ -224,5 +224,5 @@ fn received_inside(derived: &Derived) -> bool {
 /// Whether nothing is touched beyond reading; executing what only reads (git's listing commands) included.
 fn only_reads(derived: &Derived) -> bool {
     let harmless = |effect: Effect| effect.is_harmless() || effect == Effect::Execute;
-    derived.execution == effects::Execution::Analysed && derived.touches.iter().all(|touch| harmless(touch.effect))
+    derived.execution <= effects::Execution::ReadsUnnamed && derived.touches.iter().all(|touch| harmless(touch.effect))
 }

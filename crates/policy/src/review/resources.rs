@@ -1,14 +1,16 @@
 //! What stands whatever rules say: Countersign's own, the kernel's interfaces, protected and restricted resources, metadata
 //! addresses, destruction of what everything else stands on.
 
+use countersign_plan::inspection::{Context, Language, Subject};
+use countersign_plan::pointer::Pointer;
 use countersign_plan::tool::{Effect, TargetKind};
 use countersign_plan::verdict::{Code, Decision, Reason};
 
-use super::Request;
 use super::prepare::Prepared;
+use super::{Request, goal};
 use crate::changes::Wanted;
-use crate::deployment::{Deployment, SecrecyLevel};
-use crate::effects::{By, Touch};
+use crate::deployment::{Deployment, SecrecyLevel, Standing};
+use crate::effects::{self, Arg, By, Touch};
 use crate::facts::PathKind;
 use crate::hosts::Reach;
 use crate::paths::{self, Seen};
@@ -36,17 +38,25 @@ pub(super) fn check(request: &Request<'_>, prepared: &Prepared<'_>) -> Vec<Reaso
     let touches = &prepared.derived.touches;
     for touch in touches.iter().filter(|touch| touch.by != By::View && touch.effect != Effect::None) {
         if let Some(seen) = touch.seen().filter(|_| !touch.is_open()) {
-            path(request, touch, &seen, &mut reasons);
+            path(request, prepared, touch, &seen, &mut reasons);
         }
         if touch.endpoint.as_ref().is_some_and(|endpoint| endpoint.host.reach() == Reach::Metadata) {
             let message = format!("{} hands out the credentials of this machine", touch.name);
             reasons.push(Reason::new(Code::HostMetadata, Decision::Block, message));
         }
+        let runs = touch.effect == Effect::Execute && touch.by == By::Command;
+        if runs && prepared.written.came_from(&touch.name, touch.recursive) == Some(Standing::Other) {
+            let message = format!("{} came from a host that nobody knows, and would be run", touch.name);
+            reasons.push(Reason::new(Code::ExecuteDownloaded, Decision::Block, message));
+        }
         if touch.kind == TargetKind::Process && is_own_process(&touch.name) {
             let message = format!("{} is one of Countersign's own processes", touch.name);
             reasons.push(Reason::new(Code::ResourceOwn, Decision::Block, message));
         }
+        // Running a file leaves it as it is; what it does is judged by itself.
+        let runs_file = touch.effect == Effect::Execute && touch.seen().is_some();
         if !touch.effect.is_harmless()
+            && !runs_file
             && let Some(pattern) = protection(request.deployment, touch)
         {
             protected.push((touch, pattern.to_owned()));
@@ -56,7 +66,28 @@ pub(super) fn check(request: &Request<'_>, prepared: &Prepared<'_>) -> Vec<Reaso
     reasons
 }
 
-fn path(request: &Request<'_>, touch: &Touch, seen: &Seen<'_>, reasons: &mut Vec<Reason>) {
+/// A hook of the project that the goal asks for, and whose text is read to the end and does nothing that asks.
+fn is_hook_as_asked(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch, seen: &Seen<'_>) -> bool {
+    let is_hook = ["/.git/hooks/", "/.husky/", "/.githooks/"].iter().any(|folder| touch.name.contains(folder));
+    if !is_hook || !request.deployment.in_workspace(seen) || !goal::speaks_of_hooks(request.pinned_goal) {
+        return false;
+    }
+    let content = Pointer::from_segments(vec!["content".to_owned()]);
+    let text = match (touch.by, Arg::of(&prepared.args, &content)) {
+        (By::Tool, Arg::Text(text)) => Some(text),
+        // A change of its mode by a command.
+        (By::Command, _) => prepared.written.texts.get(&touch.name).cloned(),
+        _ => None,
+    };
+    let Some(text) = text else { return false };
+    let context = Context::new(request.deployment.place().cwd(), request.deployment.home());
+    let language = effects::script_language(&touch.name, &text).unwrap_or(Language::Shell);
+    let Ok(inspection) = request.facts.inspect(&Subject::Code { language, text, context }) else { return false };
+    let quiet = |touch: &countersign_plan::inspection::Touch| !matches!(touch.effect, Effect::Send | Effect::Delete);
+    inspection.is_clear() && inspection.touches.iter().all(quiet)
+}
+
+fn path(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch, seen: &Seen<'_>, reasons: &mut Vec<Reason>) {
     let deployment = request.deployment;
     let mut found = |code, decision, message: String| reasons.push(Reason::new(code, decision, message));
     let changes = touch.changes();
@@ -64,15 +95,17 @@ fn path(request: &Request<'_>, touch: &Touch, seen: &Seen<'_>, reasons: &mut Vec
         let message = format!("{} belongs to Countersign and is no target", touch.name);
         found(Code::ResourceOwn, Decision::Block, message);
     }
-    if changes && deployment.is_trusted(seen) {
+    if changes && deployment.is_trusted(seen) && !is_hook_as_asked(request, prepared, touch, seen) {
         let message = format!("{} is run or believed by something that asks nobody", touch.name);
         found(Code::ResourceTrusted, Decision::RequireApproval, message);
     }
     if seen.either(paths::is_kernel) {
         // Programs read from there what the machine is; of processes and devices they are asked about like tools.
-        let of_machine = |path: &str| !paths::is_of_process(path) && !path.starts_with("/dev");
         let by_command = touch.by == By::Command;
-        if changes || !by_command || !seen.both(of_machine) {
+        let of_machine = |path: &str| {
+            paths::is_of_machine(path) || (by_command && !paths::is_of_process(path) && !path.starts_with("/dev"))
+        };
+        if changes || touch.recursive || !seen.both(of_machine) {
             let decision = if changes && !by_command { Decision::Block } else { Decision::RequireApproval };
             let message = format!("{} is an interface of the kernel and no file", touch.name);
             found(Code::ResourceKernel, decision, message);

@@ -1,0 +1,122 @@
+//! What the planner itself wrote into what leaves: credentials, names of restricted files, hidden characters; and orders to an agent
+//! where a later one will read them. Where values come from by reference is the flow's to say.
+
+use countersign_plan::inspection::{FindingKind, Subject};
+use countersign_plan::tool::{Effect, TargetKind};
+use countersign_plan::value::Expr;
+use countersign_plan::verdict::{Code, Decision, Reason};
+use serde_json::Value;
+
+use super::Request;
+use super::prepare::Prepared;
+use crate::deployment::Standing;
+use crate::effects::By;
+use crate::paths::Seen;
+
+/// The most texts of one step that are looked at, the longest first: short ones hold keys and words.
+const MAX_TEXTS: usize = 8;
+
+pub(super) fn check(request: &Request<'_>, prepared: &Prepared<'_>) -> Vec<Reason> {
+    let Some(tool) = prepared.tool else { return Vec::new() };
+    let receiver = farthest(prepared);
+    let remembers = prepared.derived.touches.iter().any(|t| t.kind == TargetKind::Memory && !t.effect.is_harmless());
+    if receiver.is_none() && !remembers {
+        return Vec::new();
+    }
+    let mut texts = Vec::new();
+    if remembers {
+        gather(&prepared.args, &mut texts);
+    }
+    for at in &tool.definition().carries {
+        if let Some(expr) = prepared.args.at(at) {
+            gather(&expr, &mut texts);
+        }
+    }
+    let mut reasons = Vec::new();
+    if let Some((name, standing)) = &receiver {
+        reasons.extend(texts.iter().find_map(|text| restricted_name(request, text, name, *standing)));
+    }
+    texts.sort_by_key(|text| std::cmp::Reverse(text.len()));
+    texts.truncate(MAX_TEXTS);
+    let inspected = texts.into_iter().filter_map(|text| request.facts.inspect(&Subject::Text { text }).ok());
+    for finding in inspected.flat_map(|inspection| inspection.findings) {
+        let message = |what: &str| format!("{what}: {}", finding.message);
+        reasons.extend(match (finding.kind, &receiver) {
+            (FindingKind::Secret, Some((name, standing))) => {
+                let decision = if *standing > Standing::Internal { Decision::Block } else { Decision::RequireApproval };
+                Some(Reason::new(Code::TextSecret, decision, message(&format!("what goes to {name}"))))
+            }
+            (FindingKind::Secret, None) => {
+                Some(Reason::new(Code::TextSecret, Decision::RequireApproval, message("what is remembered")))
+            }
+            (FindingKind::HiddenText, _) => Some(Reason::new(
+                Code::PlanHiddenText,
+                Decision::RequireApproval,
+                message("what leaves hides something"),
+            )),
+            (FindingKind::InjectedInstruction, _) if remembers => {
+                let what = message("what is remembered gives orders to whoever reads it");
+                Some(Reason::new(Code::TextInstructions, Decision::RequireApproval, what))
+            }
+            _ => None,
+        });
+    }
+    reasons
+}
+
+/// The farthest receiver.
+fn farthest(prepared: &Prepared<'_>) -> Option<(String, Standing)> {
+    let receives = prepared.derived.touches.iter().filter(|touch| {
+        let on_network = matches!(touch.kind, TargetKind::Host | TargetKind::Url);
+        touch.by == By::Tool && (on_network || touch.effect == Effect::Send)
+    });
+    receives.map(|touch| (touch.name.clone(), touch.standing.unwrap_or(Standing::Other))).max_by_key(|(_, s)| *s)
+}
+
+/// A text that names restricted files by their paths says that it speaks of what is in them.
+fn restricted_name(request: &Request<'_>, text: &str, receiver: &str, standing: Standing) -> Option<Reason> {
+    let deployment = request.deployment;
+    if deployment.clearance(standing) >= crate::deployment::SecrecyLevel::Restricted {
+        return None;
+    }
+    let part = |c: char| c.is_alphanumeric() || matches!(c, '.' | '_' | '-' | '/' | '~');
+    let named = text.split(|c| !part(c)).map(|word| word.trim_end_matches('.')).find(|word| {
+        let path_like = word.contains(['/', '.', '_']) && !word.contains("//") && word.len() < 512;
+        path_like
+            && deployment.place().normalise(word).is_ok_and(|path| deployment.is_restricted(&Seen::new(&path, None)))
+    })?;
+    let message = format!("what goes to {receiver} speaks of the restricted file {named}");
+    Some(Reason::new(Code::FlowClearance, Decision::RequireApproval, message))
+}
+
+/// The literal text of an expression.
+fn gather(expr: &Expr, out: &mut Vec<String>) {
+    match expr {
+        Expr::Text(text) => add(text, out),
+        Expr::Literal(value) => gather_value(value, out),
+        Expr::Array(items) | Expr::Join(items) => items.iter().for_each(|item| gather(item, out)),
+        Expr::Object(members) => members.iter().for_each(|(key, item)| {
+            add(key, out);
+            gather(item, out);
+        }),
+        Expr::Null | Expr::Bool(_) | Expr::Number(_) | Expr::Input(_) | Expr::Secret(_) | Expr::From { .. } => {}
+    }
+}
+
+fn gather_value(value: &Value, out: &mut Vec<String>) {
+    match value {
+        Value::String(text) => add(text, out),
+        Value::Array(items) => items.iter().for_each(|item| gather_value(item, out)),
+        Value::Object(members) => members.iter().for_each(|(key, item)| {
+            add(key, out);
+            gather_value(item, out);
+        }),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+fn add(text: &str, out: &mut Vec<String>) {
+    if !text.is_empty() {
+        out.push(text.to_owned());
+    }
+}
