@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, ensure};
 
 use crate::report::{Report, say};
-use crate::{layers, suite, tcb, tidy, tree};
+use crate::{layers, ratchet, suite, tcb, tidy, tree};
 
 /// One line of the summary.
 struct Step {
@@ -45,6 +45,8 @@ const STEPS: &[Step] = &[
             &[],
         ),
     },
+    // What is decided about the suites may only get better.
+    Step { name: "ratchet", act: Act::Check(ratchet::check) },
     Step { name: "examples", act: Act::Check(examples) },
     // Unit, integration and documentation tests. Last, so that its result lines close the output.
     Step { name: "test", act: Act::Check(suite::check) },

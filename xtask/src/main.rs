@@ -5,6 +5,7 @@
 mod ci;
 mod layers;
 mod ordinary;
+mod ratchet;
 mod report;
 mod source;
 mod suite;
@@ -17,7 +18,7 @@ use std::process::ExitCode;
 
 use anyhow::Context as _;
 
-const USAGE: &str = "usage: cargo xtask layers | tidy | tcb | ordinary | ci";
+const USAGE: &str = "usage: cargo xtask layers | tidy | tcb | ratchet [--update] | ordinary | ci";
 
 fn main() -> anyhow::Result<ExitCode> {
     let root = root()?;
@@ -25,6 +26,14 @@ fn main() -> anyhow::Result<ExitCode> {
         Some("layers") => layers::check(&root)?,
         Some("tidy") => tidy::check(&root)?,
         Some("tcb") => tcb::check(&root)?,
+        Some("ratchet") => match std::env::args().nth(2).as_deref() {
+            None => ratchet::check(&root)?,
+            Some("--update") => ratchet::update(&root)?,
+            Some(_) => {
+                report::say(USAGE);
+                return Ok(ExitCode::from(2));
+            }
+        },
         Some("ordinary") => ordinary::check(&root)?,
         Some("ci") => ci::check(&root)?,
         _ => {

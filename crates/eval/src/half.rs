@@ -46,7 +46,7 @@ impl Half {
 mod tests {
     use super::Half;
 
-    /// SHA-256 of `a` ends in `bb`, of `b` in `9d`, of `x-17` in an even digit: computed with `sha256sum`.
+    /// `printf a | sha256sum` ends in `bb`.
     #[test]
     fn every_id_is_in_one_half_and_always_in_the_same() {
         assert!(Half::Odd.holds("a") && !Half::Even.holds("a"));

@@ -25,7 +25,7 @@ pub(crate) struct Judged {
     pub(crate) tier: u8,
     /// Why; the strictest first.
     pub(crate) reasons: Vec<Reason>,
-    /// Whether a confirmation given with the goal stands in for a person.
+    /// Whether a confirmation given with the goal stands in for a person at some step.
     pub(crate) confirmed: bool,
     /// Whether judging failed inside, so that the block is no merit.
     pub(crate) fault: bool,
@@ -81,14 +81,8 @@ fn decide(suite: &Suite, matter: &Matter, session: &Session, now: Timestamp) -> 
         session,
         now,
     });
-    Judged {
-        decision: judged.decision,
-        tier: judged.tier,
-        reasons: judged.reasons,
-        confirmed: false,
-        fault: false,
-        nanos: 0,
-    }
+    let confirmed = judged.reasons.iter().any(|reason| reason.code == Code::FlowConfirmed);
+    Judged { decision: judged.decision, tier: judged.tier, reasons: judged.reasons, confirmed, fault: false, nanos: 0 }
 }
 
 /// The draft and the goal that it is pinned to, as the gate reads a submission.

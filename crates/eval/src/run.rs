@@ -1,6 +1,7 @@
 //! The cases of suites decided, on as many threads as are wanted.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use countersign_plan::time::Timestamp;
 
@@ -28,6 +29,12 @@ pub struct Settings {
 pub struct Decided<'s> {
     pub(crate) suite: &'s Suite,
     pub(crate) cases: Vec<(&'s Case, Judged)>,
+}
+
+/// The time that one case takes, from the bytes of its proposal to the review.
+#[must_use]
+pub fn time(suite: &Suite, case: &Case, now: Timestamp) -> Duration {
+    Duration::from_nanos(judge(suite, case, now).nanos)
 }
 
 /// Decides the cases of `suite` that `settings` picks.

@@ -101,8 +101,9 @@ pub struct Latency {
 }
 
 impl Latency {
-    /// Percentiles by nearest rank.
-    fn of(mut nanos: Vec<u64>) -> Self {
+    /// Percentiles by nearest rank, of times in nanoseconds.
+    #[must_use]
+    pub fn of(mut nanos: Vec<u64>) -> Self {
         nanos.sort_unstable();
         let at = |percent: usize| {
             let rank = (nanos.len() * percent).div_ceil(100).saturating_sub(1);
