@@ -2,6 +2,7 @@
 //! unknown; nothing is guessed to be harmless because it looks simple.
 
 mod calls;
+mod fold;
 mod lex;
 mod powershell;
 
@@ -58,14 +59,22 @@ impl Machine<'_> {
             self.unknown(UnknownKind::Syntax, Effect::Execute, format!("the {} code cannot be read", language.name()));
             return;
         };
+        let tokens = fold::constants(&tokens, &self.context.home);
         let mut seen = Seen::default();
         for (i, token) in tokens.iter().enumerate() {
             match token {
                 Token::Name(name) => {
                     // `f(x).g`: a method of what a call gave.
                     let follows = i.checked_sub(1).and_then(|i| tokens.get(i)) == Some(&Token::Mark('.'));
-                    let name = &if follows { format!("_.{name}") } else { name.clone() };
                     let after = tokens.get(i + 1..).unwrap_or_default();
+                    if follows
+                        && language == Language::Python
+                        && let Some(path) = fold::path_before(tokens.get(..i - 1).unwrap_or_default())
+                        && self.path_method(&path, name, after)
+                    {
+                        continue;
+                    }
+                    let name = &if follows { format!("_.{name}") } else { name.clone() };
                     let before = i.checked_sub(1).and_then(|i| tokens.get(i));
                     self.name(language, table, name, before, after, &mut seen);
                 }
@@ -175,6 +184,11 @@ impl Machine<'_> {
         if of_call || matches!(does, Does::Environment | Does::Unknown) {
             self.does(language, does, name, after, seen);
         }
+    }
+
+    /// A module that is loaded from outside of the code.
+    pub(crate) fn load_module(&mut self, language: Language, module: &str) {
+        self.import(language, calls::table(language), module);
     }
 
     fn import(&mut self, language: Language, table: &Table, module: &str) {

@@ -2,12 +2,14 @@
 
 mod apply;
 mod builtin;
+mod client;
 mod filter;
 mod find;
 mod options;
 mod script;
 mod special;
 mod transfer;
+mod verbs;
 mod wrapper;
 
 use countersign_plan::tool::{Effect, TargetKind};

@@ -90,6 +90,10 @@ pub(crate) enum Role {
     SshConfig,
     /// A filter of `jq`.
     Jq,
+    /// What is asked of the name service: a name, a type, `@server` or `+option`.
+    Lookup,
+    /// A module of a language's library.
+    Uses(Language),
     /// A method of HTTP.
     Method,
     /// Rights as `chmod` takes them.
@@ -169,6 +173,8 @@ pub(crate) enum Tag {
     Lists,
     /// Shows something and does nothing else.
     Inert,
+    /// Only what is installed in the project is run: nothing is fetched.
+    Offline,
 }
 
 /// An option.
@@ -362,6 +368,7 @@ fn role(name: &str) -> Result<Role, String> {
         "gitconfig" => Role::GitConfig,
         "sshconfig" => Role::SshConfig,
         "jq" => Role::Jq,
+        "lookup" => Role::Lookup,
         "method" => Role::Method,
         "mode" => Role::Mode,
         "cd" => Role::Folder,
@@ -372,6 +379,7 @@ fn role(name: &str) -> Result<Role, String> {
         "socat" => Role::Socat,
         other => match other.split_once(':') {
             Some(("code", language)) => Role::Code(lang(language)?),
+            Some(("uses", language)) => Role::Uses(lang(language)?),
             Some(("script", language)) => Role::Script(lang(language)?),
             _ => return Err(format!("`{other}` is no role")),
         },
@@ -409,6 +417,7 @@ fn tag(token: &'static str) -> Result<Tag, String> {
         "inplace" => Tag::InPlace,
         "lists" => Tag::Lists,
         "inert" => Tag::Inert,
+        "offline" => Tag::Offline,
         _ => return Err(format!("`{token}` is no tag")),
     })
 }

@@ -40,6 +40,18 @@ fn calls_name_what_they_touch() {
         (Php, "unlink('a');", Effect::Delete, "/home/user/project/a"),
         (Php, "echo shell_exec('rm b');", Effect::Delete, "/home/user/project/b"),
         (Lua, "os.remove('a')", Effect::Delete, "/home/user/project/a"),
+        (Python, "from pathlib import Path; Path('/etc/x').unlink()", Effect::Delete, "/etc/x"),
+        (
+            Python,
+            "from pathlib import Path; print(Path('a.txt').read_text())",
+            Effect::Read,
+            "/home/user/project/a.txt",
+        ),
+        (Python, "import os; os.remove(os.path.join(os.path.expanduser('~'), 'x'))", Effect::Delete, "/home/user/x"),
+        (Python, "import os; os.remove(os.path.join(os.environ['HOME'], 'x'))", Effect::Delete, "/home/user/x"),
+        (Node, "fs.rmSync(require('os').homedir() + '/x')", Effect::Delete, "/home/user/x"),
+        (Perl, "unlink $ENV{HOME} . '/x'", Effect::Delete, "/home/user/x"),
+        (Ruby, "File.delete(Dir.home + '/x')", Effect::Delete, "/home/user/x"),
     ] {
         let seen = inspect(language, text);
         assert!(seen.touches(effect, name), "{text}\n{seen:#?}");
@@ -60,7 +72,6 @@ fn code_that_hides_what_it_calls_is_unknown_or_found() {
         (Python, "import os; os.remove(path)"),
         (Python, "import pickle; pickle.loads(b'x')"),
         (Python, "globals()['__builtins__']"),
-        (Python, "from pathlib import Path; Path('/etc/x').unlink()"),
         (Python, "'unclosed"),
         (Node, "eval(x)"),
         (Node, "new Function(x)()"),

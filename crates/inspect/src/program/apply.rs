@@ -22,6 +22,8 @@ pub(super) struct Doing {
     pub(super) read: Stream,
     pub(super) reads: bool,
     pub(super) scripted: bool,
+    /// Whether nothing is fetched.
+    pub(super) offline: bool,
     /// What a host is asked to do.
     pub(super) asks: Effect,
     /// The files that it writes.
@@ -43,7 +45,7 @@ impl Machine<'_> {
             }
         };
         let tags: Vec<&Tag> = grammar.tags().chain(parsed.tags.iter().copied()).collect();
-        if super::only_asks(rest) || tags.contains(&&Tag::Inert) {
+        if super::only_asks(rest) || tags.contains(&&Tag::Inert) || parsed.asks_for_help() {
             return Stream::unknown();
         }
         for (option, effect) in &parsed.unlisted {
@@ -63,6 +65,7 @@ impl Machine<'_> {
             read: Stream::empty(),
             reads: false,
             scripted: false,
+            offline: tags.contains(&&Tag::Offline),
             asks: Effect::None,
             written: Vec::new(),
         };
@@ -106,8 +109,15 @@ impl Machine<'_> {
         name.extend(parsed.path.iter().cloned());
         name.extend(parsed.operands.iter().map(Word::shown));
         let what = name.join(" ");
+        let offline = tags.contains(&&Tag::Offline);
+        if !parsed.path.is_empty() && !doing.dry && tags.iter().any(|tag| matches!(tag, Tag::Named(_))) {
+            self.by_verbs(parsed, tags, &what);
+        }
         for tag in tags {
             match tag {
+                // Where paths are named, those alone are removed.
+                Tag::Path(Effect::Delete, ".") if !parsed.operands.is_empty() => {}
+                Tag::Net(_) | Tag::Named(_) if offline => {}
                 Tag::Path(effect, path) => {
                     let effect = if doing.dry && *effect != Effect::Execute { Effect::Read } else { *effect };
                     let word = match path.strip_prefix("~/") {
@@ -150,6 +160,7 @@ impl Machine<'_> {
                 | Tag::WritesUrlName
                 | Tag::Lists
                 | Tag::InPlace
+                | Tag::Offline
                 | Tag::Inert => {}
             }
         }
@@ -161,7 +172,7 @@ impl Machine<'_> {
         let least = |effect: Effect| if doing.dry { Effect::Read } else { effect };
         match role {
             Role::Text | Role::Folder => {}
-            Role::Mode => self.mode(word),
+            Role::Mode => self.mode(word, recursive),
             Role::Method => {
                 let effect = match word.shown().to_ascii_uppercase().as_str() {
                     "GET" | "HEAD" | "OPTIONS" | "TRACE" => return,
@@ -282,47 +293,12 @@ impl Machine<'_> {
                 let name = format!("{} {}", self.by, word.shown());
                 self.touch_named(least(Effect::Update), &name);
             }
+            Role::Package if doing.offline => {}
             Role::Package => self.package(word, doing),
+            Role::Lookup => self.lookup_name(word, doing),
+            Role::Uses(language) => self.uses(language, word),
             Role::Volume => self.volume(word),
             Role::Socat => self.socat(word, doing),
-        }
-    }
-
-    /// A filter of `jq`: the only thing that it reaches besides its input is the environment (jq manual, "$ENV, env").
-    fn filter_of_json(&mut self, word: &Word, doing: &mut Doing) {
-        let text = word.shown();
-        let names = |at: usize, end: usize| {
-            let before = text.get(..at).and_then(|head| head.chars().next_back());
-            let after = text.get(end..).and_then(|tail| tail.chars().next());
-            let joins = |c: char| c.is_alphanumeric() || matches!(c, '_' | '"' | ':');
-            !before.is_some_and(|c| joins(c) || c == '.') && !after.is_some_and(joins)
-        };
-        let reads = text.contains("$ENV") || text.match_indices("env").any(|(at, _)| names(at, at + 3));
-        if reads {
-            self.touch_other(Effect::Read, TargetKind::Process, "env");
-            doing.read.sources.insert("env".to_owned());
-            doing.reads = true;
-            if !(text.contains("$ENV.") || text.contains("env.")) {
-                self.find(FindingKind::EnvironmentDump, format!("`{}` reads the whole environment", self.by));
-            }
-        }
-    }
-
-    /// A mode of `chmod`: rights of the owner for everybody who runs it, or writing for everybody.
-    fn mode(&mut self, word: &Word) {
-        let mode = word.shown();
-        let octal = mode.bytes().all(|b| b.is_ascii_digit());
-        let weak = if octal {
-            let special = mode.len() > 3 && mode.trim_start_matches('0').len() > 3 && !mode.starts_with('1');
-            special || matches!(mode.as_bytes().last(), Some(b'2' | b'3' | b'6' | b'7'))
-        } else {
-            mode.split(',').any(|clause| {
-                let (who, what) = clause.split_once(['+', '=']).unwrap_or((clause, ""));
-                what.contains('s') || ((who.contains(['o', 'a'])) && what.contains('w'))
-            })
-        };
-        if weak {
-            self.find(FindingKind::WeakensRights, format!("the mode {mode} gives rights to everybody"));
         }
     }
 

@@ -45,10 +45,8 @@ impl Machine<'_> {
             "alias" => {
                 for word in rest {
                     if let Some((name, value)) = word.split_once('=') {
-                        match value.constant() {
-                            Some(value) => self.scope.set_alias(&name.shown(), value),
-                            None => self.unknown(UnknownKind::Value, Effect::Execute, "an alias is not constant"),
-                        }
+                        // What is not known of it is a variable again where the alias is used.
+                        self.scope.set_alias(&name.shown(), &value.shown());
                     }
                 }
                 Stream::unknown()

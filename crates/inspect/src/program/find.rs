@@ -175,6 +175,8 @@ impl Machine<'_> {
                     i += 1;
                 }
                 _ if ALONE.contains(&text) => {}
+                // A path after the expression ends `find` with an error.
+                _ if !text.starts_with('-') => {}
                 _ => self.unknown(UnknownKind::Option, Effect::Execute, format!("`find` does not take `{text}`")),
             }
         }

@@ -77,6 +77,18 @@ impl<'e> Grammar<'e> {
     }
 }
 
+impl Parsed<'_> {
+    /// Whether a program with subcommands is only asked how it is used, or which version it is.
+    pub(crate) fn asks_for_help(&self) -> bool {
+        let first = || self.path.first().map(String::as_str);
+        let alone = self.path.len() + self.operands.len() == 1;
+        self.command.is_empty()
+            && (first() == Some("help")
+                || (alone && first() == Some("version"))
+                || (first().is_some() && self.unlisted.iter().any(|(name, _)| name == "--help")))
+    }
+}
+
 /// Reads arguments; `None` where the program needs a subcommand and none that is known was given.
 pub(crate) fn read<'e>(entry: &'e Entry, args: &[Word]) -> Result<(Grammar<'e>, Parsed<'e>), String> {
     let mut grammar = Grammar::new(entry);
@@ -88,6 +100,14 @@ pub(crate) fn read<'e>(entry: &'e Entry, args: &[Word]) -> Result<(Grammar<'e>, 
         let words: Vec<&str> = places.iter().map_while(|i| args.get(*i).and_then(Word::constant)).collect();
         let Some((next, taken)) = level.subcommand(&words) else {
             return match words.first() {
+                Some(&"help") => {
+                    path.push("help".to_owned());
+                    Ok((grammar.clone(), Parsed { path, ..before }))
+                }
+                _ if args.iter().any(|arg| arg.constant() == Some("--help")) => {
+                    path.push("help".to_owned());
+                    Ok((grammar.clone(), Parsed { path, ..before }))
+                }
                 Some(_) if !level.slots.is_empty() => Ok((grammar.clone(), operands(&grammar, &args, path, before))),
                 Some(word) => Err(format!("the subcommand `{word}` is not in the catalogue")),
                 None if places.is_empty() => Ok((grammar.clone(), operands(&grammar, &args, path, before))),
@@ -263,7 +283,11 @@ fn take<'e>(opt: &'e Opt, value: Option<Word>, next: Option<&Word>, out: &mut Pa
 }
 
 fn unlisted(grammar: &Grammar<'_>, name: String, out: &mut Parsed<'_>) {
-    let effect = if grammar.lenient() { told(&name) } else { Some(Effect::Execute) };
+    let effect = match told(&name) {
+        _ if name == "--help" => Some(Effect::None),
+        told if grammar.lenient() => told,
+        _ => Some(Effect::Execute),
+    };
     if let Some(effect) = effect
         && out.unlisted.len() < MAX_UNLISTED
         && !out.unlisted.iter().any(|(known, _)| *known == name)

@@ -108,19 +108,12 @@ impl Machine<'_> {
         }
     }
 
-    pub(crate) fn statements(&mut self, text: &str) {
-        let by = self.by.clone();
-        let mut inspection = crate::sql::sql(text);
-        for touch in &mut inspection.touches {
-            touch.by.clone_from(&by);
-        }
-        self.out.absorb(inspection);
-    }
-
     /// A script of `sed`: files that it reads and writes, commands that it runs (POSIX `sed`; GNU sed manual).
     pub(crate) fn sed(&mut self, word: &Word) {
         let Some(script) = word.constant().map(str::to_owned) else {
-            if word.has_hole() && !word.prefix().starts_with(['s', 'y', '/']) {
+            let prefix = word.prefix();
+            let command = prefix.trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, ',' | '$' | ' ' | '!'));
+            if word.has_hole() && !command.starts_with(['s', 'y', '/', 'p', 'd']) {
                 self.unknown(UnknownKind::Value, Effect::Execute, "the script of `sed` is not constant");
             } else {
                 // The unknown part stands inside a pattern or a replacement, unless it closes it.

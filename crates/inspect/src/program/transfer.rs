@@ -43,11 +43,14 @@ impl Machine<'_> {
         match (host, role) {
             (Some(host), _) => {
                 doing.hosts.push(host);
-                if role == Role::RemoteWrite {
+                if role == Role::RemoteWrite && !doing.dry {
                     doing.sent.get_or_insert_with(Stream::empty);
                 }
             }
-            (None, Role::RemoteWrite) => self.touch_path(Effect::Update, word, doing.recursive),
+            (None, Role::RemoteWrite) => {
+                let effect = if doing.dry { Effect::Read } else { Effect::Update };
+                self.touch_path(effect, word, doing.recursive);
+            }
             (None, _) => {
                 self.touch_path(Effect::Read, word, doing.recursive);
                 let sources = self.paths(word).into_iter().collect();
@@ -114,6 +117,7 @@ impl Machine<'_> {
                 }
             }
             let asks = if doing.sent.is_some() { doing.asks.max(Effect::Update) } else { doing.asks };
+            let asks = if !asks.is_harmless() && removes(&host.shown()) { Effect::Delete } else { asks };
             if let Some(name) = crate::host::read(&host.prefix()).name
                 && !asks.is_harmless()
             {
@@ -132,6 +136,14 @@ impl Machine<'_> {
             }
         }
     }
+}
+
+/// Whether the last part of a URL's path says that a request removes something.
+fn removes(url: &str) -> bool {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let path = rest.split(['?', '#']).next().unwrap_or("");
+    let last = path.trim_end_matches('/').rsplit_once('/').map_or("", |(_, last)| last);
+    last.split(|c: char| !c.is_ascii_alphanumeric()).any(|word| super::verbs::verb(word) == Some(Effect::Delete))
 }
 
 /// The host in `[user@]host[:path]`.

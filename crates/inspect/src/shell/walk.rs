@@ -244,6 +244,11 @@ impl Machine<'_> {
             None => vec![Word::hole("@")],
         };
         let mut out = Stream::empty();
+        // A list that looks empty is not trusted to be: the body is read once.
+        if values.is_empty() && clause.values.as_ref().is_some_and(|raw| !raw.is_empty()) {
+            self.assign_variable(&clause.variable_name, Variable::Scalar(Word::hole(clause.variable_name.clone())));
+            return self.repeat(stdin, |machine, stdin| machine.list(&clause.body.list, stdin));
+        }
         if values.len() > MAX_ROUNDS {
             let name = clause.variable_name.clone();
             self.assign_variable(&name, Variable::Scalar(Word::hole(name.clone())));

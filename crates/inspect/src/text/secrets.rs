@@ -170,7 +170,11 @@ static ANNOUNCING: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
 
 /// Whether any credential stands in a text.
 pub(super) fn any(text: &str) -> bool {
-    text.len() >= 12 && (LETTERS.is_none() || formatted(text).next().is_some() || announced(text).next().is_some())
+    text.len() >= 12
+        && (LETTERS.is_none()
+            || formatted(text).next().is_some()
+            || announced(text).next().is_some()
+            || settings(text).is_some())
 }
 
 /// Every credential in a text.
@@ -179,7 +183,8 @@ pub(super) fn all(text: &str) -> Vec<Secret> {
     // Some formats begin like others: the first in the list counts.
     let mut found: Vec<(usize, Secret)> = formatted(text).take(MAX_SECRETS).collect();
     found.sort_by_key(|(which, secret)| (*which, secret.start));
-    for secret in found.into_iter().map(|(_, secret)| secret).chain(announced(text).take(MAX_SECRETS)) {
+    let named = announced(text).take(MAX_SECRETS).chain(settings(text));
+    for secret in found.into_iter().map(|(_, secret)| secret).chain(named) {
         if !out.iter().any(|known| known.start < secret.end && secret.start < known.end) {
             out.push(secret);
         }
@@ -198,6 +203,31 @@ fn formatted(text: &str) -> impl Iterator<Item = (usize, Secret)> {
         let real = !is_placeholder(text.get(start..end)?);
         real.then_some((which, Secret { start, end, what: format.what, certain: true }))
     })
+}
+
+/// A list of settings as programs take them from their environment, of which several are secrets by their names: the first of
+/// them, whatever its value looks like.
+fn settings(text: &str) -> Option<Secret> {
+    let mut first: Option<(usize, usize)> = None;
+    let mut count = 0;
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        let start = at;
+        at += line.len();
+        let Some((name, value)) = line.trim_start().trim_start_matches("export ").split_once('=') else { continue };
+        let value = value.trim().trim_matches(['"', '\'']);
+        let is_name =
+            !name.is_empty() && name.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_');
+        let telling =
+            ["KEY", "SECRET", "PASSWORD", "PASSWD", "TOKEN", "CREDENTIAL"].iter().any(|word| name.contains(word));
+        let given = value.len() >= 6 && !value.starts_with(['$', '<', '{', '%']) && !value.contains(' ');
+        if is_name && telling && given {
+            count += 1;
+            first.get_or_insert((start, start + line.trim_end().len()));
+        }
+    }
+    let (start, end) = first.filter(|_| count >= 2)?;
+    Some(Secret { start, end, what: "a list of settings with secrets", certain: false })
 }
 
 /// Values that look random after a name that says that a secret follows: `name = "value"`.

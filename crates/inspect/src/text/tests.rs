@@ -45,6 +45,13 @@ fn a_random_value_after_a_telling_name_is_likely_a_secret() {
 }
 
 #[test]
+fn a_list_of_settings_with_several_secrets_is_one() {
+    assert_eq!(kinds("# app\nAPI_KEY=EXAMPLEKEY\nDEBUG=1\nDB_PASSWORD=swordfish\n"), [TextKind::LikelySecret]);
+    assert_eq!(kinds("API_KEY=$API_KEY\nDB_PASSWORD=${PASSWORD}\n"), []);
+    assert_eq!(kinds("MAX_TOKENS=100\nPORT=8080\n"), []);
+}
+
+#[test]
 fn what_only_looks_like_a_secret_is_left_alone() {
     for sample in [
         "let token = next_token(input);",

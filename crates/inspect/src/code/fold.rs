@@ -1,0 +1,186 @@
+//! Constants that code puts together: the home folder by its names, and joined paths.
+
+use countersign_plan::tool::Effect;
+
+use super::lex::Token;
+use super::{argument, constant, keyword};
+use crate::machine::{Machine, Word};
+
+/// Names of the home folder: calls without arguments.
+const HOME_CALLS: &[&str] = &["Path.home", "pathlib.Path.home", "Dir.home", "os.homedir", "homedir"];
+
+/// Names of the environment, with `["HOME"]` or `("HOME")` after them.
+const ENVIRONMENTS: &[&str] =
+    &["os.environ", "environ", "os.environ.get", "os.getenv", "getenv", "ENV", "ENV.fetch", "_SERVER"];
+
+/// Calls that join paths.
+const JOINS: &[&str] =
+    &["os.path.join", "path.join", "File.join", "path.resolve", "os.path.abspath", "File.expand_path"];
+
+/// The tokens with what is constant folded into one string.
+pub(super) fn constants(tokens: &[Token], home: &str) -> Vec<Token> {
+    let mut out: Vec<Token> = Vec::with_capacity(tokens.len());
+    let mut i = 0;
+    while let Some(token) = tokens.get(i) {
+        let rest = tokens.get(i + 1..).unwrap_or_default();
+        let folded = match token {
+            Token::Name(name) => folded(name, rest, home),
+            _ => None,
+        };
+        match folded {
+            Some((text, used)) => {
+                // Perl's `$ENV{HOME}` keeps its sign before the name.
+                if out.last() == Some(&Token::Mark('$')) {
+                    out.pop();
+                }
+                // `require('os').homedir()`
+                let of_module = |before: &[Token]| matches!(before, [.., Token::Name(r), Token::Mark('('), Token::Text(_), Token::Mark(')'), Token::Mark('.')] if r == "require");
+                if of_module(&out) {
+                    out.truncate(out.len() - 5);
+                }
+                out.push(Token::Text(text));
+                i += 1 + used;
+            }
+            None => {
+                out.push(token.clone());
+                i += 1;
+            }
+        }
+    }
+    out
+}
+
+/// What a name and the tokens after it stand for, and how many of those it takes.
+fn folded(name: &str, rest: &[Token], home: &str) -> Option<(String, usize)> {
+    let plain = name.strip_prefix("require.").unwrap_or(name);
+    if HOME_CALLS.contains(&plain) {
+        let used = if rest.starts_with(&[Token::Mark('('), Token::Mark(')')]) { 2 } else { 0 };
+        return Some((home.to_owned(), used));
+    }
+    if name == "process.env.HOME" {
+        return Some((home.to_owned(), 0));
+    }
+    if ENVIRONMENTS.contains(&name) {
+        return match rest {
+            [Token::Mark('[' | '(' | '{'), Token::Text(key), Token::Mark(']' | ')' | '}'), ..] if key == "HOME" => {
+                Some((home.to_owned(), 3))
+            }
+            [Token::Mark('{'), Token::Name(key), Token::Mark('}'), ..] if key == "HOME" => Some((home.to_owned(), 3)),
+            _ => None,
+        };
+    }
+    if matches!(name, "os.path.expanduser" | "expanduser") {
+        return match rest {
+            [Token::Mark('('), Token::Text(text), Token::Mark(')'), ..] => Some((at_home(text, home)?, 3)),
+            _ => None,
+        };
+    }
+    if JOINS.contains(&name) {
+        return joined(rest, home);
+    }
+    None
+}
+
+fn at_home(text: &str, home: &str) -> Option<String> {
+    match text.strip_prefix('~') {
+        Some(rest) if rest.is_empty() || rest.starts_with('/') => Some(format!("{home}{rest}")),
+        Some(_) => None,
+        None => Some(text.to_owned()),
+    }
+}
+
+/// `("a", "b")`: the parts may be folded themselves.
+fn joined(rest: &[Token], home: &str) -> Option<(String, usize)> {
+    if rest.first() != Some(&Token::Mark('(')) {
+        return None;
+    }
+    let mut out = String::new();
+    let mut i = 1;
+    loop {
+        let part = match rest.get(i)? {
+            Token::Text(text) => {
+                i += 1;
+                text.clone()
+            }
+            // One level is enough: what is nested more deeply stays as it is.
+            Token::Name(name) if !JOINS.contains(&name.as_str()) => {
+                let (text, used) = folded(name, rest.get(i + 1..)?, home)?;
+                i += 1 + used;
+                text
+            }
+            _ => return None,
+        };
+        if part.starts_with('/') {
+            out = part;
+        } else {
+            if !out.is_empty() {
+                out.push('/');
+            }
+            out.push_str(&part);
+        }
+        match rest.get(i)? {
+            Token::Mark(',') => i += 1,
+            Token::Mark(')') => return Some((out, i)),
+            _ => return None,
+        }
+    }
+}
+
+/// The constant path of `Path("…")` before a method, with `/ "…"` parts: the tokens up to the method's dot.
+pub(super) fn path_before(tokens: &[Token]) -> Option<String> {
+    let [.., Token::Name(name), Token::Mark('('), Token::Text(text), Token::Mark(')')] = tokens else {
+        // `(Path("a") / "b").unlink()`
+        let [
+            ..,
+            Token::Name(name),
+            Token::Mark('('),
+            Token::Text(text),
+            Token::Mark(')'),
+            Token::Mark('/'),
+            Token::Text(more),
+            Token::Mark(')'),
+        ] = tokens
+        else {
+            return None;
+        };
+        return is_path(name).then(|| format!("{text}/{more}"));
+    };
+    is_path(name).then(|| text.clone())
+}
+
+fn is_path(name: &str) -> bool {
+    matches!(name, "Path" | "pathlib.Path" | "PosixPath" | "pathlib.PosixPath")
+}
+
+impl Machine<'_> {
+    /// A method of a path of Python's `pathlib`; whether it is one.
+    pub(super) fn path_method(&mut self, path: &str, method: &str, after: &[Token]) -> bool {
+        let word = Word::text(
+            path.strip_prefix("~").map_or_else(|| path.to_owned(), |rest| format!("{}{rest}", self.context.home)),
+        );
+        let first = method.split('.').next().unwrap_or(method);
+        match first {
+            "read_text" | "read_bytes" | "stat" | "exists" | "is_file" | "is_dir" | "resolve" | "iterdir" | "lstat" => {
+                self.touch_path(Effect::Read, &word, false);
+            }
+            "glob" | "rglob" => self.touch_path(Effect::Read, &word, true),
+            "write_text" | "write_bytes" | "touch" | "chmod" | "symlink_to" | "hardlink_to" => {
+                self.touch_path(Effect::Update, &word, false);
+            }
+            "mkdir" => self.touch_path(Effect::Create, &word, false),
+            "unlink" | "rmdir" => self.touch_path(Effect::Delete, &word, false),
+            "open" => {
+                let mode = argument(after, 0).and_then(constant).or_else(|| keyword(after, "mode")).unwrap_or_default();
+                let effect = if mode.contains(['w', 'a', 'x', '+']) { Effect::Update } else { Effect::Read };
+                self.touch_path(effect, &word, false);
+            }
+            "rename" | "replace" => {
+                let Some(to) = argument(after, 0).and_then(constant) else { return false };
+                self.touch_path(Effect::Delete, &word, true);
+                self.touch_path(Effect::Update, &Word::text(to), false);
+            }
+            _ => return false,
+        }
+        true
+    }
+}

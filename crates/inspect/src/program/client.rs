@@ -1,0 +1,211 @@
+//! Commands of database clients among statements: `\\…` of psql and mysql, `.…` of sqlite3 (their manuals).
+
+use countersign_plan::tool::Effect;
+
+use crate::inspection::{FindingKind, UnknownKind};
+use crate::machine::{Machine, Stream, Word};
+
+impl Machine<'_> {
+    /// Reads statements, line by line where a client's own commands are among them.
+    pub(crate) fn statements(&mut self, text: &str) {
+        let own = |line: &str| {
+            let line = line.trim_start();
+            (line.starts_with('\\') && line.len() > 1)
+                || (line.starts_with('.')
+                    && line.get(1..).is_some_and(|l| l.starts_with(|c: char| c.is_ascii_lowercase())))
+                || is_word_of_mysql(line)
+        };
+        let mut sql = String::new();
+        let mut any = false;
+        for line in text.lines() {
+            if own(line) {
+                any = true;
+                self.client_command(line.trim());
+            } else if let Some((statement, command)) = line.split_once(" \\g").filter(|_| !line.contains('\'')) {
+                any = true;
+                sql.push_str(statement);
+                sql.push_str(";\n");
+                self.client_command(&format!("\\g{command}"));
+            } else {
+                sql.push_str(line);
+                sql.push('\n');
+            }
+        }
+        let by = self.by.clone();
+        let mut inspection = crate::sql::sql(if any { &sql } else { text });
+        for touch in &mut inspection.touches {
+            touch.by.clone_from(&by);
+        }
+        crate::inspection::Build::absorb(&mut self.out, inspection);
+    }
+
+    fn client_command(&mut self, line: &str) {
+        let (name, rest) = line.split_once(|c: char| c.is_whitespace()).unwrap_or((line, ""));
+        let rest = rest.trim().trim_end_matches(';');
+        let first = rest.split_whitespace().next().unwrap_or("").trim_matches(['\'', '"']);
+        let name = name.trim_end_matches(';');
+        match name.trim_start_matches(['\\', '.']).trim_end_matches('+') {
+            _ if name.starts_with("\\!") => {
+                let command = line.trim_start_matches("\\!").trim();
+                self.script(command, &Stream::unknown());
+            }
+            "shell" | "system" => {
+                self.script(rest, &Stream::unknown());
+            }
+            "g" | "gx" | "o" | "out" | "output" | "once" | "w" | "write" | "T" | "tee" | "log" | "backup" | "save"
+            | "clone" | "excel" | "spool" => match rest.strip_prefix('|') {
+                Some(command) => {
+                    self.script(command, &Stream::unknown());
+                }
+                None if first.is_empty() || first == "stdout" => {}
+                None => {
+                    let path = rest.split_whitespace().next_back().unwrap_or(first).trim_matches(['\'', '"']);
+                    self.touch_path(Effect::Update, &Word::text(path), false);
+                }
+            },
+            "i" | "ir" | "include" | "read" | "source" | "load" | "restore" => match rest.strip_prefix('|') {
+                Some(command) => {
+                    self.script(command, &Stream::unknown());
+                }
+                None => self.touch_path(Effect::Execute, &Word::text(first), false),
+            },
+            "import" => {
+                let path = rest.split_whitespace().find(|word| !word.starts_with('-')).unwrap_or("");
+                match path.strip_prefix('|') {
+                    Some(_) => self.unknown(UnknownKind::Code, Effect::Execute, "`.import` reads from a command"),
+                    None => self.touch_path(Effect::Read, &Word::text(path.trim_matches(['\'', '"'])), false),
+                }
+            }
+            "open" => self.touch_path(Effect::Update, &Word::text(first), false),
+            "copy" => {
+                if rest.to_ascii_lowercase().contains(" program ") {
+                    self.unknown(UnknownKind::Code, Effect::Execute, "`\\copy` runs a program");
+                } else {
+                    let lower = rest.to_ascii_lowercase();
+                    let (effect, mark) =
+                        if lower.contains(" to ") { (Effect::Update, " to ") } else { (Effect::Read, " from ") };
+                    let path = lower.rfind(mark).and_then(|at| rest.get(at + mark.len()..)).unwrap_or("");
+                    let path = path.split_whitespace().next().unwrap_or("").trim_matches(['\'', '"']);
+                    if !matches!(path.to_ascii_lowercase().as_str(), "stdin" | "stdout" | "pstdin" | "pstdout" | "") {
+                        self.touch_path(effect, &Word::text(path), false);
+                    }
+                }
+            }
+            "c" | "connect" | "r" if !first.is_empty() => {
+                self.unknown(UnknownKind::Value, Effect::Send, format!("`{name}` connects to another database"));
+            }
+            "e" | "edit" | "ef" | "ev" | "P" | "pager" | "lo_import" | "lo_export" | "password" | "gexec"
+            | "setenv"
+                if name.starts_with('\\') =>
+            {
+                self.unknown(UnknownKind::Code, Effect::Execute, format!("`{name}` goes beyond what is analysed"));
+            }
+            other if is_harmless(other) => {}
+            "dump" | "fullschema" => {}
+            _ => {
+                self.unknown(
+                    UnknownKind::Option,
+                    Effect::Execute,
+                    format!("the client's command `{name}` is not known"),
+                );
+            }
+        }
+        if name == "\\!" && rest.is_empty() {
+            self.find(FindingKind::LoadsCode, "`\\!` opens a shell");
+        }
+    }
+}
+
+/// `system id`, `source file` and `tee file` of mysql stand at the beginning of a line, without a mark.
+fn is_word_of_mysql(line: &str) -> bool {
+    ["system ", "source ", "tee "].iter().any(|word| line.starts_with(word))
+}
+
+/// Commands that show, count or shape.
+fn is_harmless(name: &str) -> bool {
+    let shows = |name: &str| {
+        name.strip_prefix('d')
+            .is_some_and(|rest| rest.len() <= 4 && rest.chars().all(|c| c.is_ascii_alphabetic() || c == 'S'))
+    };
+    shows(name)
+        || matches!(
+            name,
+            "l" | "list"
+                | "z"
+                | "sf"
+                | "sv"
+                | "x"
+                | "a"
+                | "t"
+                | "H"
+                | "f"
+                | "C"
+                | "q"
+                | "quit"
+                | "exit"
+                | "h"
+                | "help"
+                | "?"
+                | "conninfo"
+                | "timing"
+                | "pset"
+                | "echo"
+                | "qecho"
+                | "warn"
+                | "set"
+                | "unset"
+                | "errverbose"
+                | "encoding"
+                | "prompt"
+                | "if"
+                | "elif"
+                | "else"
+                | "endif"
+                | "watch"
+                | "gdesc"
+                | "gset"
+                | "crosstabview"
+                | "p"
+                | "print"
+                | "s"
+                | "status"
+                | "G"
+                | "u"
+                | "use"
+                | "W"
+                | "tables"
+                | "schema"
+                | "databases"
+                | "indexes"
+                | "indices"
+                | "headers"
+                | "header"
+                | "mode"
+                | "show"
+                | "timer"
+                | "width"
+                | "nullvalue"
+                | "separator"
+                | "stats"
+                | "bail"
+                | "changes"
+                | "eqp"
+                | "explain"
+                | "limit"
+                | "lint"
+                | "parameter"
+                | "print-list"
+                | "progress"
+                | "dbinfo"
+                | "dbconfig"
+                | "scanstats"
+                | "selftest"
+                | "sha3sum"
+                | "trace"
+                | "vfsinfo"
+                | "vfslist"
+                | "vfsname"
+                | "version"
+                | "maxrows"
+        )
+}

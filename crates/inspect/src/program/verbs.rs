@@ -1,0 +1,109 @@
+//! Values whose meaning is in a word: what a service is asked to do, names that are looked up, filters, modes and modules.
+
+use countersign_plan::tool::{Effect, TargetKind};
+
+use super::apply::Doing;
+use super::options::Parsed;
+use crate::catalogue::Tag;
+use crate::code::Language;
+use crate::inspection::FindingKind;
+use crate::machine::{Machine, Word};
+
+/// What a verb in the language of services does.
+pub(super) fn verb(word: &str) -> Option<Effect> {
+    Some(match word.to_ascii_lowercase().as_str() {
+        "delete" | "remove" | "rm" | "destroy" | "purge" | "drop" | "terminate" | "revoke" | "reset" | "flush"
+        | "truncate" | "wipe" | "erase" | "uninstall" | "deregister" | "detach" | "disable" | "prune" => Effect::Delete,
+        "publish" | "activate" | "deploy" | "promote" | "release" => Effect::Update,
+        _ => return None,
+    })
+}
+
+impl Machine<'_> {
+    /// What the words of a service's command line say beside the subcommand that the catalogue found.
+    pub(super) fn by_verbs(&mut self, parsed: &Parsed<'_>, tags: &[&Tag], what: &str) {
+        let known = tags.iter().filter_map(|tag| if let Tag::Named(effect) = tag { Some(*effect) } else { None }).max();
+        if known.is_none_or(|known| known == Effect::Read && parsed.path.len() > 1) {
+            return;
+        }
+        let words =
+            parsed.path.iter().map(String::as_str).chain(parsed.operands.iter().take(3).filter_map(Word::constant));
+        let said = words.filter_map(|word| word.split(['-', '_', ':']).find_map(verb)).max();
+        if let Some(effect) = said.filter(|effect| known != Some(*effect)) {
+            self.touch_named(effect, what);
+        }
+    }
+
+    /// A name that is looked up. What is asked reaches the servers of that name: a constant one tells them nothing new.
+    pub(super) fn lookup_name(&mut self, word: &Word, doing: &mut Doing) {
+        let text = word.shown();
+        if text.starts_with('+') {
+            return;
+        }
+        if text.starts_with('@') {
+            doing.hosts.extend(word.skip(1));
+            return;
+        }
+        if word.has_hole() {
+            let origin = self.origin_of(word);
+            self.send(&origin, word);
+            self.touch_other(Effect::Send, TargetKind::Host, text);
+            return;
+        }
+        let is_type = text.len() <= 10 && text.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit());
+        if !is_type {
+            self.touch_other(Effect::Read, TargetKind::Record, format!("dns {text}"));
+        }
+    }
+
+    /// A filter of `jq`: the only thing that it reaches besides its input is the environment (jq manual, "$ENV, env").
+    pub(super) fn filter_of_json(&mut self, word: &Word, doing: &mut Doing) {
+        let text = word.shown();
+        let names = |at: usize, end: usize| {
+            let before = text.get(..at).and_then(|head| head.chars().next_back());
+            let after = text.get(end..).and_then(|tail| tail.chars().next());
+            let joins = |c: char| c.is_alphanumeric() || matches!(c, '_' | '"' | ':');
+            !before.is_some_and(|c| joins(c) || c == '.') && !after.is_some_and(joins)
+        };
+        let reads = text.contains("$ENV") || text.match_indices("env").any(|(at, _)| names(at, at + 3));
+        if reads {
+            self.touch_other(Effect::Read, TargetKind::Process, "env");
+            doing.read.sources.insert("env".to_owned());
+            doing.reads = true;
+            if !(text.contains("$ENV.") || text.contains("env.")) {
+                self.find(FindingKind::EnvironmentDump, format!("`{}` reads the whole environment", self.by));
+            }
+        }
+    }
+
+    /// A mode of `chmod`: rights of the owner for everybody who runs it, or writing for everybody.
+    pub(super) fn mode(&mut self, word: &Word, recursive: bool) {
+        let mode = word.shown();
+        let octal = mode.bytes().all(|b| b.is_ascii_digit());
+        // Below a whole folder not every file is a program; `X` leaves those alone that are none.
+        let runs = |clause: &str| clause.split_once(['+', '=']).is_some_and(|(_, what)| what.contains('x'));
+        let all_run = if octal { mode.bytes().any(|b| b % 2 == 1) } else { mode.split(',').any(runs) };
+        if recursive && all_run {
+            self.find(FindingKind::WeakensRights, format!("the mode {mode} makes every file below a folder a program"));
+        }
+        let weak = if octal {
+            let special = mode.len() > 3 && mode.trim_start_matches('0').len() > 3 && !mode.starts_with('1');
+            special || matches!(mode.as_bytes().last(), Some(b'2' | b'3' | b'6' | b'7'))
+        } else {
+            mode.split(',').any(|clause| {
+                let (who, what) = clause.split_once(['+', '=']).unwrap_or((clause, ""));
+                what.contains('s') || ((who.contains(['o', 'a'])) && what.contains('w'))
+            })
+        };
+        if weak {
+            self.find(FindingKind::WeakensRights, format!("the mode {mode} gives rights to everybody"));
+        }
+    }
+
+    /// A module that an option loads: `-MList::Util=sum`, `-M-strict`.
+    pub(super) fn uses(&mut self, language: Language, word: &Word) {
+        let text = word.shown();
+        let name = text.trim_start_matches('-').split(['=', ' ', ',']).next().unwrap_or("");
+        self.load_module(language, name);
+    }
+}
