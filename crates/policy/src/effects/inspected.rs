@@ -235,7 +235,7 @@ impl Deriving<'_> {
 }
 
 /// Whether a path lies inside of git's own folder and is nothing that git runs or believes (FORMATS §4, "Protected").
-fn is_of_git(path: &str) -> bool {
+pub(crate) fn is_of_git(path: &str) -> bool {
     let inside = path.split_once("/.git/").map(|(_, rest)| rest);
     path.ends_with("/.git")
         || inside.is_some_and(|rest| {

@@ -292,7 +292,9 @@ fn confirmed(
         steps.iter().take(i).any(|s| s.step.action == prepared.step.action && s.step.args == prepared.step.args);
     let reaches = touches.iter().any(|touch| touch.endpoint.is_some() || touch.kind == TargetKind::Url);
     let acts = touches.iter().any(|touch| !touch.effect.is_harmless());
-    if lost || !asked || again || reaches || !acts || runs(definition, &sinks) {
+    // What a command line does is judged by itself; no value of it is the goal's.
+    let by_command = touches.iter().any(|touch| touch.by != By::Tool && touch.by != By::Move);
+    if lost || !asked || again || reaches || !acts || by_command || runs(definition, &sinks) {
         return None;
     }
     let decides = || sinks.iter().flat_map(|sink| &sink.decides);

@@ -55,8 +55,11 @@ pub(super) fn check(request: &Request<'_>, prepared: &Prepared<'_>) -> Vec<Reaso
         }
         // Running a file leaves it as it is; what it does is judged by itself.
         let runs_file = touch.effect == Effect::Execute && touch.seen().is_some();
+        // Git's writes inside of its own folder do not count (FORMATS §4).
+        let within_git = touch.by == By::Git && effects::is_of_git(&touch.name);
         if !touch.effect.is_harmless()
             && !runs_file
+            && !within_git
             && let Some(pattern) = protection(request.deployment, touch)
         {
             protected.push((touch, pattern.to_owned()));
