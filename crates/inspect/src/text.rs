@@ -125,14 +125,14 @@ fn is_part_of_emoji(before: Option<char>, c: char) -> bool {
 const MIN_ENCODED: usize = 32;
 
 fn instructions(text: &str, out: &mut Vec<TextFinding>) {
-    let (plain, places) = squeezed(text);
-    let place = |at: usize| places.get(at).map_or(text.len(), |at| *at as usize);
+    let plain = plain(text);
+    let place = |at: usize| plain.places.get(at).map_or(text.len(), |at| *at as usize);
     for order in orders::all(&plain) {
         let message = format!("an order to an agent: {}", order.what);
         add(out, TextKind::Instruction, place(order.start), place(order.end), message);
     }
     for (start, end, decoded) in encoded(text) {
-        if !orders::all(&squeezed(&decoded).0).is_empty() {
+        if !orders::all(&self::plain(&decoded)).is_empty() {
             add(out, TextKind::Instruction, start, end, "an order to an agent, in base64");
         }
     }
@@ -159,14 +159,33 @@ fn encoded(text: &str) -> Vec<(usize, usize, String)> {
     out
 }
 
+/// A text made plain.
+struct Plain {
+    text: String,
+    /// Where each byte comes from.
+    places: Vec<u32>,
+    /// Where a blank ends a line and what follows begins like a sentence.
+    breaks: Vec<usize>,
+}
+
 /// The text in small letters with runs of blanks, invisible characters and marks of emphasis squeezed, look-alikes read as what
 /// they look like, and where each byte comes from.
-fn squeezed(text: &str) -> (String, Vec<u32>) {
+fn plain(text: &str) -> Plain {
     let mut out = String::with_capacity(text.len());
     let mut places: Vec<u32> = Vec::with_capacity(text.len());
+    let mut breaks = Vec::new();
     let mut blank = false;
+    let mut lines = 0;
     let mut latin = false;
     for (i, c) in text.char_indices() {
+        lines += usize::from(c == '\n');
+        let begins = lines > 1 || (lines == 1 && c.is_uppercase());
+        if begins && !c.is_whitespace() {
+            breaks.push(out.len());
+        }
+        if !c.is_whitespace() {
+            lines = 0;
+        }
         let at = u32::try_from(i).unwrap_or(u32::MAX);
         if c.is_ascii() {
             match c {
@@ -217,7 +236,7 @@ fn squeezed(text: &str) -> (String, Vec<u32>) {
             places.extend(std::iter::repeat_n(at, c.len_utf8()));
         }
     }
-    (out, places)
+    Plain { text: out, places, breaks }
 }
 
 #[cfg(test)]

@@ -8,6 +8,8 @@ use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, AhoCorasickBuilder, MatchKind};
 
+use super::Plain;
+
 /// What a word does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Class {
@@ -82,7 +84,7 @@ static WORDS: LazyLock<Option<Words>> = LazyLock::new(|| {
         let (name, list) = line.split_once(": ")?;
         let (_, class) = CLASSES.iter().find(|(known, _)| *known == name)?;
         for word in list.split(';').filter(|word| !word.is_empty()) {
-            words.push(super::squeezed(word).0);
+            words.push(super::plain(word).text);
             classes.push(*class);
         }
     }
@@ -90,7 +92,7 @@ static WORDS: LazyLock<Option<Words>> = LazyLock::new(|| {
     Some(Words { automaton, classes })
 });
 
-/// An order in a text that was made plain by [`squeezed`](super::squeezed).
+/// An order in a text that was made plain.
 #[derive(Debug)]
 pub(super) struct Order {
     pub(super) start: usize,
@@ -107,17 +109,19 @@ struct Met {
 }
 
 /// Every order in a plain text.
-pub(super) fn all(plain: &str) -> Vec<Order> {
+pub(super) fn all(plain: &Plain) -> Vec<Order> {
+    let text = plain.text.as_str();
     let Some(words) = WORDS.as_ref() else {
         return vec![Order { start: 0, end: 0, what: "the words of orders cannot be read" }];
     };
-    let mut reading = Reading { plain, met: [None; CLASSES.len()], sentence: 0, out: Vec::new() };
-    for found in words.automaton.find_iter(plain) {
+    let mut reading =
+        Reading { plain: text, breaks: &plain.breaks, met: [None; CLASSES.len()], sentence: 0, out: Vec::new() };
+    for found in words.automaton.find_iter(text) {
         let Some(class) = words.classes.get(found.pattern().as_usize()) else { continue };
         let (start, end) = (found.start(), found.end());
         if *class == Class::End {
             reading.sentence += 1;
-        } else if whole_word(plain, start, end) {
+        } else if whole_word(text, start, end) {
             reading.meet(*class, Met { start, end, sentence: reading.sentence });
         }
         if reading.out.len() >= MAX_ORDERS {
@@ -140,6 +144,7 @@ fn whole_word(plain: &str, start: usize, end: usize) -> bool {
 
 struct Reading<'a> {
     plain: &'a str,
+    breaks: &'a [usize],
     met: [Option<Met>; CLASSES.len()],
     sentence: usize,
     out: Vec<Order>,
@@ -243,7 +248,7 @@ impl Reading<'_> {
     fn is_imperative(&self, verb: &Met) -> bool {
         let head = self.plain.get(..verb.start).unwrap_or("").trim_end_matches(' ');
         let Some(last) = head.chars().next_back() else { return true };
-        if !last.is_alphanumeric() {
+        if !last.is_alphanumeric() || self.breaks.binary_search(&verb.start).is_ok() {
             return true;
         }
         let word = head.rsplit(|c: char| !c.is_alphanumeric() && c != '\'').next().unwrap_or("");
@@ -331,7 +336,7 @@ mod tests {
         for (name, list) in lines.filter_map(|line| line.split_once(": ")) {
             assert!(CLASSES.iter().any(|(known, _)| *known == name), "{name}");
             for word in list.split(';') {
-                let word = super::super::squeezed(word).0;
+                let word = super::super::plain(word).text;
                 assert_eq!(seen.insert(word.clone(), name), None, "`{word}` stands in {name} too");
             }
         }
