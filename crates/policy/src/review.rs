@@ -18,6 +18,7 @@ mod resources;
 mod risk;
 mod scope;
 mod structure;
+mod threats;
 mod totals;
 
 use countersign_plan::access::Access;

@@ -55,6 +55,9 @@ codes! {
     PlanExpiryLong = "plan.expiry_long", "The plan would stay valid for more than 24 hours.";
     PlanIrreversible = "plan.irreversible", "A step cannot be taken back.";
     PlanInputMissing = "plan.input_missing", "An input that the plan uses was not given with the goal.";
+    PlanOrder = "plan.order", "A step needs what an earlier step removes: the copy or check comes after the loss.";
+    PlanExpectVacuous = "plan.expect_vacuous", "An expectation always holds, so that a failure would not stop the plan.";
+    PlanRollbackElsewhere = "plan.rollback_elsewhere", "A rollback changes what its step does not touch.";
     PlanHiddenText = "plan.hidden_text", "A path, host, command or id holds characters that hide or imitate.";
     ToolUnknown = "tool.unknown", "No tool of that name exists here.";
     ToolArguments = "tool.arguments", "The arguments do not fit the tool.";

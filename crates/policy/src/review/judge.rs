@@ -11,7 +11,7 @@ use super::flow::{self, Flow};
 use super::prepare::Prepared;
 use super::scope::StepScope;
 use super::totals::{self, Total, Totals};
-use super::{Request, below, carried, goal, leaving, resources, structure};
+use super::{Request, below, carried, goal, leaving, resources, structure, threats};
 use crate::condition::Scope;
 use crate::effects::{self, Scene};
 use crate::paths::{self, Seen};
@@ -80,6 +80,7 @@ pub(super) fn step(view: &View<'_, '_>, i: usize) -> Judged {
         judged.reasons.extend(Bounds::of(request.draft.privileges()).exceeded(patterns, prepared, request));
         flow::settle(request, &view.flow, steps, i, &mut judged.reasons);
         judged.reasons.extend(expectations(request, prepared));
+        judged.reasons.extend(threats::vacuous(prepared));
         judged.reasons.extend(rollback(request, patterns, prepared));
     }
     let id = &prepared.step.id;
@@ -254,6 +255,7 @@ fn rollback(request: &Request<'_>, patterns: &Patterns, prepared: &Prepared<'_>)
     }
     judged.reasons.extend(below::check(request, &as_step).reasons);
     rules(request, &as_step, Total::Alone, &mut judged);
+    judged.reasons.extend(threats::beyond_step(prepared, &as_step));
     judged.reasons.extend(Bounds::of(request.draft.privileges()).exceeded(patterns, &as_step, request));
     let mut reasons = judged.reasons;
     // Removing what the step itself made is what a rollback is for.
@@ -293,9 +295,7 @@ fn leave_to_take_back(reasons: &mut Vec<Reason>) {
 
 /// Whether the default that asks is about something that the step itself touches.
 fn is_own_undoing(reason: &Reason, prepared: &Prepared<'_>, rollback: &Prepared<'_>) -> bool {
-    let touched = |touch: &effects::Touch| {
-        touch.is_open() || prepared.derived.touches.iter().any(|own| own.kind == touch.kind && own.name == touch.name)
-    };
+    let touched = |touch: &effects::Touch| touch.is_open() || threats::is_own(prepared, touch);
     let by_default = matches!(reason.code, Code::DefaultAsk | Code::ResourceOutside);
     let pays = rollback.derived.touches.iter().any(|t| matches!(t.effect, Effect::Pay | Effect::Admin));
     by_default && !pays && rollback.derived.touches.iter().all(touched)

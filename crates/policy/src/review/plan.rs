@@ -3,9 +3,9 @@
 use countersign_plan::time::Span;
 use countersign_plan::verdict::{Code, Decision, Reason};
 
-use super::Request;
 use super::bounds::Bounds;
 use super::prepare::Prepared;
+use super::{Request, threats};
 
 /// The longest life of a plan that nobody is asked about.
 const LONG: Span = Span::from_secs(24 * 60 * 60);
@@ -35,5 +35,6 @@ pub(super) fn check(request: &Request<'_>, steps: &[Prepared<'_>]) -> Vec<Reason
         reasons.push(Reason::new(Code::PolicyRate, Decision::Block, message).fix("wait a minute"));
     }
     reasons.extend(Bounds::of(request.draft.privileges()).excessive(steps, request));
+    reasons.extend(threats::order(steps));
     reasons
 }

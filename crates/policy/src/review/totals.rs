@@ -9,6 +9,7 @@ use countersign_plan::pointer::Pointer;
 use countersign_plan::tool::Effect;
 
 use super::prepare::Prepared;
+use crate::paths::fold;
 
 /// The sums, as each step sees them.
 #[derive(Debug, Default)]
@@ -34,6 +35,7 @@ impl Totals {
 
 struct Payment {
     step: usize,
+    /// In one spelling: blanks, hyphens and case make no other account.
     payee: String,
     amount: Option<f64>,
 }
@@ -63,5 +65,6 @@ fn of(i: usize, step: &Prepared<'_>) -> Vec<Payment> {
     let pays = step.derived.touches.iter().filter(|touch| touch.effect == Effect::Pay);
     let at = Pointer::from_segments(vec!["amount".to_owned()]);
     let amount = step.args.at(&at).and_then(|expr| expr.literal()).and_then(|value| value.as_f64());
-    pays.map(|touch| Payment { step: i, payee: touch.name.clone(), amount }).collect()
+    let spelled = |name: &str| -> String { fold(name).chars().filter(|c| c.is_alphanumeric() || *c == '@').collect() };
+    pays.map(|touch| Payment { step: i, payee: spelled(&touch.name), amount }).collect()
 }

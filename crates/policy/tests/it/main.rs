@@ -11,4 +11,5 @@ mod matrix;
 mod promises;
 mod properties;
 mod structure;
+mod threats;
 mod world;

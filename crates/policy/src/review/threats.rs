@@ -1,0 +1,143 @@
+//! Ways to bend a plan that no single step shows: effects in an order that undoes their safety net, expectations that cannot fail,
+//! rollbacks that do something else than take back.
+
+use countersign_plan::expect::{Condition, Expect};
+use countersign_plan::pointer::Pointer;
+use countersign_plan::tool::Effect;
+use countersign_plan::value::Expr;
+use countersign_plan::verdict::{Code, Decision, Reason};
+
+use super::prepare::Prepared;
+use crate::effects::{Arg, By, Touch};
+use crate::paths::is_within;
+
+/// A later step that needs what an earlier one removed: the copy, the check or the backup comes after the loss.
+pub(super) fn order(steps: &[Prepared<'_>]) -> Vec<Reason> {
+    let mut gone: Vec<(&Prepared<'_>, &Touch)> = Vec::new();
+    let mut reasons = Vec::new();
+    for step in steps {
+        let touches = || step.derived.touches.iter().filter(|t| t.by != By::View && t.by != By::Git && !t.is_open());
+        for touch in touches() {
+            let makes = matches!(touch.effect, Effect::Create | Effect::Update) && touch.seen().is_some();
+            let lost = gone.iter().find(|(_, lost)| lost.kind == touch.kind && is_same(lost, touch));
+            if let Some((by, lost)) = lost
+                && !makes
+                && touch.effect != Effect::Delete
+            {
+                let message = format!("{} comes before a step that still needs it", lost.effect);
+                let message =
+                    format!("`{}` needs {}, which `{}` removes first: {message}", step.step.id, touch.name, by.step.id);
+                let reason = Reason::new(Code::PlanOrder, Decision::RequireApproval, message).at(&step.step.id);
+                reasons.push(reason.fix("keep or check first, remove last"));
+            }
+        }
+        for touch in touches() {
+            if touch.effect == Effect::Delete && touch.by != By::Move && !touch.pattern {
+                gone.push((step, touch));
+            } else if matches!(touch.effect, Effect::Create | Effect::Update) && touch.seen().is_some() {
+                gone.retain(|(_, lost)| !is_same(lost, touch) && !is_within(&lost.name, &touch.name));
+            }
+        }
+    }
+    reasons
+}
+
+fn is_same(lost: &Touch, touch: &Touch) -> bool {
+    let within = lost.seen().is_some() && is_within(&touch.name, &lost.name);
+    lost.name == touch.name || within
+}
+
+/// Expectations that always hold, where they take the place of the one that a step has by itself.
+pub(super) fn vacuous(prepared: &Prepared<'_>) -> Vec<Reason> {
+    if !prepared.has_effect() {
+        return Vec::new();
+    }
+    let empty = prepared.step.expect.iter().filter_map(cannot_fail);
+    empty
+        .map(|what| {
+            let message =
+                format!("the expectation {what} always holds, so that nothing stops the plan after a failure");
+            let fix = "expect what shows that the step did its work, or leave it out for exit code 0 and status 2xx";
+            Reason::new(Code::PlanExpectVacuous, Decision::RequireApproval, message).fix(fix)
+        })
+        .collect()
+}
+
+fn cannot_fail(expect: &Expect) -> Option<String> {
+    // More outcomes than a program or a server has reasons to tell apart.
+    let many = |codes: &[i64], good: std::ops::RangeInclusive<i64>| {
+        let bad = codes.iter().filter(|code| !good.contains(code)).count();
+        bad >= 8 && codes.iter().any(|code| good.contains(code))
+    };
+    match expect {
+        Expect::ExitCode(codes) if many(codes, 0..=0) => Some(format!("of {} exit codes", codes.len())),
+        Expect::HttpStatus(codes) if many(codes, 200..=299) => Some(format!("of {} statuses", codes.len())),
+        Expect::Output { at, is: Condition::Matches(regex) } => {
+            let texts = ["", "a", "\n", "error: failed\n", "0", "\u{e9}x 1"];
+            texts.iter().all(|text| regex.is_match(text)).then(|| format!("of {at} to match everything"))
+        }
+        Expect::Output { at, is: Condition::Exists(true) } if at.segments().is_empty() => {
+            Some("that there is an output".to_owned())
+        }
+        Expect::Output { at, is: Condition::Min(bound) } if *bound <= -1e15 => {
+            Some(format!("of {at} not below {bound}"))
+        }
+        Expect::Output { at, is: Condition::Max(bound) } if *bound >= 1e15 => {
+            Some(format!("of {at} not above {bound}"))
+        }
+        Expect::Output { .. }
+        | Expect::ExitCode(_)
+        | Expect::HttpStatus(_)
+        | Expect::FileExists { .. }
+        | Expect::FileDigest { .. } => None,
+    }
+}
+
+/// What a rollback changes that the step neither touches nor names: taking back is no leave for another effect.
+pub(super) fn beyond_step(step: &Prepared<'_>, rollback: &Prepared<'_>) -> Vec<Reason> {
+    let foreign = rollback.derived.touches.iter().filter(|touch| {
+        let plain = matches!(touch.effect, Effect::None | Effect::Read | Effect::Execute);
+        // A kind of thing that has no names of its own.
+        let unnamed = touch.seen().is_none() && touch.standing.is_none() && touch.name == rollback.step.action.as_str();
+        !plain && !unnamed && touch.by != By::View && touch.by != By::Git && !touch.is_open() && !is_own(step, touch)
+    });
+    foreign
+        .map(|touch| {
+            let message = format!("it would {} {}, which the step does not touch", touch.effect, touch.name);
+            Reason::new(Code::PlanRollbackElsewhere, Decision::RequireApproval, message)
+        })
+        .collect()
+}
+
+/// Whether the step itself touches what is touched, or names it as a whole argument: the snapshot that it makes, the tag that it
+/// sets.
+pub(super) fn is_own(step: &Prepared<'_>, touch: &Touch) -> bool {
+    let touched = step.derived.touches.iter().any(|own| {
+        let below =
+            own.recursive && own.seen().is_some() && touch.seen().is_some() && is_within(&touch.name, &own.name);
+        let same_host = own.endpoint.is_some() && own.endpoint == touch.endpoint;
+        (own.kind == touch.kind && own.name == touch.name) || below || same_host
+    });
+    // A path that is no target of the step is only a word in its arguments.
+    touched || (touch.seen().is_none() && touch.endpoint.is_none() && names(step, touch))
+}
+
+fn names(step: &Prepared<'_>, touch: &Touch) -> bool {
+    let args = &step.args;
+    let argument = |name: &str| match Arg::of(args, &Pointer::from_segments(vec![name.to_owned()])) {
+        Arg::Text(text) => vec![text],
+        Arg::List(items) => items.iter().filter_map(|item| item.text().map(str::to_owned)).collect(),
+        Arg::Open | Arg::Absent | Arg::Other => Vec::new(),
+    };
+    if touch.by == By::Command {
+        let last = touch.name.rsplit(' ').next().unwrap_or(&touch.name);
+        let words = || ["command", "argv", "args"].into_iter().flat_map(argument);
+        return words().any(|text| text.split_whitespace().any(|word| word == last));
+    }
+    let whole = |value: serde_json::Value| value.as_str() == Some(touch.name.as_str());
+    match args {
+        Expr::Object(members) => members.values().filter_map(Expr::literal).any(whole),
+        Expr::Literal(serde_json::Value::Object(members)) => members.values().cloned().any(whole),
+        _ => false,
+    }
+}

