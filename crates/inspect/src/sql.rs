@@ -18,8 +18,8 @@ use crate::inspection::{Build as _, FindingKind, Inspection, Touch, UnknownKind}
 /// The longest text that is parsed, in bytes.
 const MAX_SQL: usize = 64 * 1024;
 
-/// The deepest nesting.
-const MAX_DEPTH: usize = 48;
+/// The deepest nesting. The parser recurses through frames of many kilobytes, and threads have small stacks.
+const MAX_DEPTH: usize = 24;
 
 /// Functions that read or write files, load code or run programs, of SQLite, PostgreSQL, MySQL, SQL Server and DuckDB.
 const REACHING: &[(&str, Effect)] = &[
@@ -69,6 +69,30 @@ const REACHING: &[(&str, Effect)] = &[
     ("benchmark", Effect::Read),
 ];
 
+/// The most blocks that are open at one place: the parser's frames for them are the largest of all.
+const MAX_BLOCKS: usize = 6;
+
+/// How many `IF`, `CASE`, `WHILE`, `LOOP` and `BEGIN` are open at one place, less those that an `END` closes.
+fn blocks(text: &str) -> usize {
+    let (mut open, mut most) = (0_usize, 0);
+    let mut words =
+        text.split(|c: char| !c.is_alphanumeric() && !matches!(c, '_' | '(')).filter(|w| !w.is_empty()).peekable();
+    while let Some(word) = words.next() {
+        let is = |name: &str| word.eq_ignore_ascii_case(name);
+        let guards =
+            words.peek().is_some_and(|next| next.eq_ignore_ascii_case("exists") || next.eq_ignore_ascii_case("not"));
+        if is("end") || is("commit") || is("rollback") {
+            open = open.saturating_sub(1);
+            // `END IF`
+            words.next_if(|next| ["if", "case", "loop", "while"].iter().any(|name| next.eq_ignore_ascii_case(name)));
+        } else if (is("if") && !guards) || is("case") || is("while") || is("loop") || is("begin") {
+            open += 1;
+            most = most.max(open);
+        }
+    }
+    most
+}
+
 /// What the statements in a text would do to the database that they are given to.
 #[must_use]
 pub fn sql(text: &str) -> Inspection {
@@ -79,6 +103,10 @@ pub fn sql(text: &str) -> Inspection {
     }
     if text.len() > MAX_SQL {
         out.too_much("the statements are longer than what is read");
+        return out;
+    }
+    if blocks(text) > MAX_BLOCKS {
+        out.too_much("the statements nest more blocks than are read");
         return out;
     }
     // MySQL runs what stands in such a comment.

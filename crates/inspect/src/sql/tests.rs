@@ -4,7 +4,7 @@ use countersign_plan::tool::Effect;
 use countersign_plan::verdict::Decision;
 
 use super::sql;
-use crate::inspection::FindingKind;
+use crate::inspection::{FindingKind, UnknownKind};
 
 fn effects(text: &str) -> Vec<Effect> {
     let mut effects: Vec<Effect> = sql(text).touches.iter().map(|touch| touch.effect).collect();
@@ -108,4 +108,15 @@ fn what_dialects_read_differently_counts_as_both() {
     assert!(sql("").is_clear());
     assert_ne!(sql(&"(".repeat(10_000)).decision(), Decision::Allow);
     assert_ne!(sql(&format!("SELECT {}", "x,".repeat(50_000))).decision(), Decision::Allow);
+}
+
+#[test]
+fn blocks_inside_of_blocks_are_bounded_and_transactions_are_none() {
+    for text in ["if ".repeat(300), "begin ".repeat(64), "case when 1 then ".repeat(64)] {
+        let seen = sql(&text);
+        assert!(!seen.unknowns.is_empty(), "{text}");
+    }
+    let many = "BEGIN; UPDATE t SET a = 1 WHERE id = 2; COMMIT; DROP TABLE IF EXISTS x; ".repeat(20);
+    let seen = sql(&many);
+    assert!(seen.unknowns.iter().all(|u| u.kind != UnknownKind::TooMuch), "{seen:#?}");
 }
