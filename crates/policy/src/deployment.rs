@@ -18,6 +18,7 @@ use countersign_plan::canonical;
 use countersign_plan::digest::Digest;
 use countersign_plan::id::Reference;
 use countersign_plan::tool::TargetKind;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::hosts::{Endpoint, HostSet, Reach};
@@ -41,7 +42,8 @@ pub(crate) const CLEARANCE: (SecrecyLevel, SecrecyLevel, SecrecyLevel) =
 pub(crate) const SANDBOX_MINIMUM: SandboxMinimum = SandboxMinimum::Full;
 
 /// Who somebody is to the house. Ordered from near to far.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Standing {
     /// The user for whom the work is done.
     User,

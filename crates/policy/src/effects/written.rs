@@ -2,11 +2,11 @@
 //! knows is asked about.
 
 use std::collections::BTreeMap;
-use std::rc::Rc;
 
 use countersign_plan::pointer::Pointer;
 use countersign_plan::tool::{Definition, Driver, TargetKind};
 use countersign_plan::value::Expr;
+use serde::{Deserialize, Serialize};
 
 use super::arguments::Arg;
 use super::{By, Derived, Touch};
@@ -21,7 +21,8 @@ const MAX_TOGETHER: usize = 256 * 1024;
 const MAX_FILES: usize = 1024;
 
 /// What earlier steps of the plan and earlier actions of the agent wrote.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Written {
     /// Files whose text is known, by absolute path.
     pub(crate) texts: BTreeMap<String, String>,
@@ -32,6 +33,13 @@ pub(crate) struct Written {
 }
 
 impl Written {
+    /// Nothing yet.
+    pub(crate) const EMPTY: Self = Self { texts: BTreeMap::new(), opaque: BTreeMap::new(), overfull: false };
+
+    pub(crate) fn is_empty(&self) -> bool {
+        *self == Self::EMPTY
+    }
+
     /// Whether the file, or something below the folder where `below` is meant, was written with a text nobody knows.
     pub(crate) fn is_opaque(&self, path: &str, below: bool) -> bool {
         self.overfull || self.opaque(path, below).next().is_some()
@@ -66,64 +74,68 @@ impl Written {
     }
 }
 
-/// Adds what a step writes.
-pub(crate) fn write_down(written: &mut Rc<Written>, tool: &Definition, args: &Expr, derived: &Derived) {
-    let changed: Vec<&Touch> = derived
-        .touches
-        .iter()
-        .filter(|touch| {
-            let file = matches!(touch.kind, TargetKind::File | TargetKind::Directory);
-            file && touch.changes() && touch.by != By::View && !touch.is_open()
-        })
-        .collect();
-    if changed.is_empty() {
-        return;
+impl Written {
+    /// Whether a step writes anything that is remembered here.
+    pub(crate) fn concerns(derived: &Derived) -> bool {
+        derived.touches.iter().any(writes)
     }
-    let text = |name: &str| match Arg::of(args, &Pointer::from_segments(vec![name.to_owned()])) {
-        Arg::Text(text) => Some(text),
-        Arg::List(_) | Arg::Open | Arg::Absent | Arg::Other => None,
-    };
-    let builtin = match &tool.driver {
-        Driver::Builtin(name) => name.as_str(),
-        Driver::None | Driver::Command(_) | Driver::Http(_) | Driver::Mcp(_) => "",
-    };
-    let written = Rc::make_mut(written);
-    match (builtin, changed.as_slice()) {
-        ("write_file", [file]) => match text("content") {
-            Some(content) => written.know(&file.name, content),
-            None => written.forget(&file.name, None),
-        },
-        ("append_file", [file]) => match (written.texts.get(&file.name).cloned(), text("content")) {
-            (Some(before), Some(content)) => written.know(&file.name, before + &content),
-            // What was there before is the project's own; what is added alone can be read.
-            (None, Some(content)) if !written.is_opaque(&file.name, false) => written.know(&file.name, content),
-            (None | Some(_), _) => written.forget(&file.name, None),
-        },
-        ("copy_file" | "move_file", _) => {
-            let from = derived.touches.first().map(|touch| touch.name.clone()).unwrap_or_default();
-            let to = derived.touches.last().map(|touch| touch.name.clone()).unwrap_or_default();
-            if let Some(known) = written.texts.get(&from).cloned() {
-                written.know(&to, known);
-            } else if written.is_opaque(&from, true) {
-                let farthest = written.came_from(&from, true);
-                written.forget(&to, farthest);
-            }
+
+    /// Adds what a step writes.
+    pub(crate) fn write_down(&mut self, tool: &Definition, args: &Expr, derived: &Derived) {
+        let changed: Vec<&Touch> = derived.touches.iter().filter(|touch| writes(touch)).collect();
+        if changed.is_empty() {
+            return;
         }
-        ("create_directory" | "delete_file" | "delete_directory", _) => {
-            for touch in changed {
-                written.texts.retain(|known, _| !is_within(known, &touch.name));
-            }
-        }
-        // A program that talks to nobody writes what it makes of the project; one that does may write what it was sent.
-        ("execute_command" | "run_program" | "git", _) => {
-            let farthest = derived.touches.iter().filter_map(|touch| touch.standing).max();
-            for touch in changed {
-                written.texts.retain(|known, _| !is_within(known, &touch.name));
-                if farthest.is_some() {
-                    written.forget(&touch.name, farthest);
+        let text = |name: &str| match Arg::of(args, &Pointer::from_segments(vec![name.to_owned()])) {
+            Arg::Text(text) => Some(text),
+            Arg::List(_) | Arg::Open | Arg::Absent | Arg::Other => None,
+        };
+        let builtin = match &tool.driver {
+            Driver::Builtin(name) => name.as_str(),
+            Driver::None | Driver::Command(_) | Driver::Http(_) | Driver::Mcp(_) => "",
+        };
+        match (builtin, changed.as_slice()) {
+            ("write_file", [file]) => match text("content") {
+                Some(content) => self.know(&file.name, content),
+                None => self.forget(&file.name, None),
+            },
+            ("append_file", [file]) => match (self.texts.get(&file.name).cloned(), text("content")) {
+                (Some(before), Some(content)) => self.know(&file.name, before + &content),
+                // What was there before is the project's own; what is added alone can be read.
+                (None, Some(content)) if !self.is_opaque(&file.name, false) => self.know(&file.name, content),
+                (None | Some(_), _) => self.forget(&file.name, None),
+            },
+            ("copy_file" | "move_file", _) => {
+                let from = derived.touches.first().map(|touch| touch.name.clone()).unwrap_or_default();
+                let to = derived.touches.last().map(|touch| touch.name.clone()).unwrap_or_default();
+                if let Some(known) = self.texts.get(&from).cloned() {
+                    self.know(&to, known);
+                } else if self.is_opaque(&from, true) {
+                    let farthest = self.came_from(&from, true);
+                    self.forget(&to, farthest);
                 }
             }
+            ("create_directory" | "delete_file" | "delete_directory", _) => {
+                for touch in changed {
+                    self.texts.retain(|known, _| !is_within(known, &touch.name));
+                }
+            }
+            // A program that talks to nobody writes what it makes of the project; one that does may write what it was sent.
+            ("execute_command" | "run_program" | "git", _) => {
+                let farthest = derived.touches.iter().filter_map(|touch| touch.standing).max();
+                for touch in changed {
+                    self.texts.retain(|known, _| !is_within(known, &touch.name));
+                    if farthest.is_some() {
+                        self.forget(&touch.name, farthest);
+                    }
+                }
+            }
+            _ => changed.into_iter().for_each(|touch| self.forget(&touch.name, None)),
         }
-        _ => changed.into_iter().for_each(|touch| written.forget(&touch.name, None)),
     }
+}
+
+fn writes(touch: &Touch) -> bool {
+    let file = matches!(touch.kind, TargetKind::File | TargetKind::Directory);
+    file && touch.changes() && touch.by != By::View && !touch.is_open()
 }

@@ -46,6 +46,9 @@ pub struct Session {
     /// Where words to a helper agent that was started before may end up.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     helpers: Vec<String>,
+    /// The files that were written, as far as their text is known: a script that is run later is read first.
+    #[serde(default, skip_serializing_if = "Written::is_empty")]
+    written: Written,
 }
 
 /// What is kept about a resource.
@@ -80,6 +83,7 @@ impl Session {
             told: BTreeSet::new(),
             known: BTreeSet::new(),
             helpers: Vec::new(),
+            written: Written::EMPTY,
         };
         &EMPTY
     }
@@ -97,9 +101,11 @@ impl Session {
             return;
         };
         let definition = tool.definition();
-        let written = Written::default();
-        let scene = Scene { deployment: setting.deployment, facts: &AsWritten, written: &written };
-        let touches = effects::derive(definition, &Expr::of_concrete(args), scene).touches;
+        let args_of = Expr::of_concrete(args);
+        let scene = Scene { deployment: setting.deployment, facts: &AsWritten, written: &self.written };
+        let derived = effects::derive(definition, &args_of, scene);
+        self.written.write_down(definition, &args_of, &derived);
+        let touches = derived.touches;
         let harmless = touches.iter().filter(|touch| touch.effect.is_harmless());
         let target = harmless.map(|touch| self.resource(setting.deployment, touch)).fold(Label::BOTTOM, Label::join);
         let chosen = Label { level: setting.planner.min(self.seen().level), readers: self.seen().readers };
@@ -172,6 +178,11 @@ impl Session {
     /// Whether a field that nobody outside can write showed this value, the only one of its place.
     pub(crate) fn knows(&self, text: &str) -> bool {
         self.known.contains(fold(text).as_ref())
+    }
+
+    /// What was written before.
+    pub(crate) const fn written(&self) -> &Written {
+        &self.written
     }
 
     /// The tools of helper agents that were started before.

@@ -37,12 +37,14 @@ pub(super) struct Prepared<'a> {
 impl<'a> Prepared<'a> {
     /// Every step of the plan.
     pub(super) fn all(request: &Request<'a>) -> Vec<Self> {
-        let mut written = Rc::new(Written::default());
+        let mut written = Rc::new(request.session.written().clone());
         let mut all = Vec::with_capacity(request.draft.steps().len());
         for step in request.draft.steps() {
             let prepared = Self::of(request, step, &written);
-            if let Some(tool) = prepared.tool {
-                effects::write_down(&mut written, tool.definition(), &prepared.args, &prepared.derived);
+            if let Some(tool) = prepared.tool
+                && Written::concerns(&prepared.derived)
+            {
+                Rc::make_mut(&mut written).write_down(tool.definition(), &prepared.args, &prepared.derived);
             }
             all.push(prepared);
         }
