@@ -90,7 +90,14 @@ impl Machine<'_> {
                     }
                 }
                 Token::Mark(';') => seen.importing = Importing::Nothing,
-                Token::Text(_) | Token::Built | Token::Number | Token::Mark(_) => {}
+                Token::Mark(mark) => {
+                    let next = tokens.get(i + 1);
+                    if computed_call(language, *mark, next) {
+                        let message = format!("the {} code calls what it computes", language.name());
+                        self.unknown(UnknownKind::Code, Effect::Execute, message);
+                    }
+                }
+                Token::Text(_) | Token::Built | Token::Number => {}
             }
         }
         if seen.connects && seen.runs && seen.sockets {
@@ -99,7 +106,7 @@ impl Machine<'_> {
                 format!("the {} code connects a program to a socket", language.name()),
             );
         }
-        if seen.decodes && seen.evaluates {
+        if seen.decodes && (seen.evaluates || seen.runs_unseen) {
             self.find(FindingKind::DecodeAndExecute, format!("the {} code runs what it decodes", language.name()));
         }
         if seen.connects && seen.evaluates {
@@ -178,6 +185,11 @@ impl Machine<'_> {
             return;
         };
         if method && !is_call {
+            // Handed on, it may be called by whoever gets it.
+            if does == Does::Runs && language == Language::Node {
+                let message = format!("`{name}` is handed on in the {} code", language.name());
+                self.unknown(UnknownKind::Code, Effect::Execute, message);
+            }
             return;
         }
         let of_call = is_call || !table.calls_bare;
@@ -239,6 +251,11 @@ impl Machine<'_> {
             }
             Does::Runs => {
                 seen.runs = true;
+                seen.runs_unseen |= argument(after, 0).is_none_or(|first| {
+                    !first
+                        .iter()
+                        .all(|token| matches!(token, Token::Text(_) | Token::Mark('[' | ']' | '(' | ')' | ',' | '+')))
+                });
                 self.runs(after, name);
             }
             Does::Connects => {
@@ -357,6 +374,8 @@ struct Seen {
     connects: bool,
     sockets: bool,
     runs: bool,
+    /// Whether something is run of which not every word is constant.
+    runs_unseen: bool,
     decodes: bool,
     evaluates: bool,
     defined: Vec<String>,
@@ -372,6 +391,18 @@ enum Importing {
     Modules,
     /// What is taken out of a module.
     Members,
+}
+
+/// Whether a mark and what follows call something that has no name: `x["f"](…)`, `("a" . "b")(…)`, `&{"f"}(…)`.
+fn computed_call(language: Language, mark: char, next: Option<&Token>) -> bool {
+    match (mark, next) {
+        (']', Some(Token::Mark('('))) => {
+            matches!(language, Language::Python | Language::Node | Language::Php | Language::Lua | Language::Ruby)
+        }
+        (')', Some(Token::Mark('('))) => matches!(language, Language::Php | Language::Lua),
+        ('&', Some(Token::Mark('{' | '$'))) => language == Language::Perl,
+        _ => false,
+    }
 }
 
 /// Whether a name without brackets is called: an argument follows.
