@@ -2,10 +2,14 @@
 
 use countersign_plan::inspection::{Inspection, Subject};
 use countersign_policy::facts::{AsWritten, Below, Facts, NotInspected, PathFact};
+use countersign_policy::history::History;
 
-/// No machine, but somebody who reads commands, code and texts.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Written;
+/// No machine, but somebody who reads commands, code and texts, and what the agent did in the past.
+#[derive(Debug, Default)]
+pub(crate) struct Written {
+    /// What the agent did in the past, as the suite says; nothing where it does not.
+    pub(crate) history: History,
+}
 
 impl Facts for Written {
     fn resolve(&self, path: &str) -> PathFact {
@@ -22,6 +26,10 @@ impl Facts for Written {
 
     fn program(&self, name: &str) -> Option<String> {
         AsWritten.program(name)
+    }
+
+    fn history(&self) -> &History {
+        &self.history
     }
 
     fn inspect(&self, subject: &Subject) -> Result<Inspection, NotInspected> {

@@ -13,7 +13,6 @@ use countersign_policy::review::{Request, review};
 use serde_json::Value;
 
 use crate::case::{Case, Matter};
-use crate::facts::Written;
 use crate::suite::Suite;
 
 /// What was decided about a case.
@@ -71,7 +70,7 @@ fn decide(suite: &Suite, matter: &Matter, session: &Session, now: Timestamp) -> 
         deployment: &suite.deployment,
         policy: &suite.policy,
         changes: &suite.changes,
-        facts: &Written,
+        facts: &suite.facts,
         inputs: &matter.inputs,
         requester: &suite.requester,
         mode: Mode::Managed,

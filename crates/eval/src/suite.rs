@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::case::Case;
+use crate::facts::Written;
 
 /// The name of this format.
 pub const SCHEMA: &str = "countersign.suite/v1";
@@ -51,7 +52,7 @@ pub struct SuiteDocument {
     /// A policy (FORMATS §5); without one the defaults per effect decide.
     #[serde(default)]
     pub policy: Option<Value>,
-    /// What the agents of the suite did in the past; a file.
+    /// What the agent did in the past: a file with a list of plans, each with the time and its acts (`policy::history`).
     #[serde(default)]
     pub history: Option<String>,
 }
@@ -68,6 +69,7 @@ pub struct Suite {
     pub(crate) policy: Policy,
     pub(crate) changes: Changes,
     pub(crate) requester: Principal,
+    pub(crate) facts: Written,
     pub(crate) cases: Vec<Case>,
     /// What was read and does not take part in deciding.
     pub(crate) notes: Vec<String>,
@@ -151,10 +153,16 @@ impl Suite {
             }
             (None, None) => PolicyDocument::empty(),
         };
-        let mut notes = Vec::new();
+        let (mut notes, mut facts) = (Vec::new(), Written::default());
         if let Some(name) = &suite.history {
-            named(name)?;
-            notes.push(format!("`{name}` (history) was read and decides nothing"));
+            let (_, bytes) = named(name)?;
+            match document::from_bytes(&bytes, Bounds::CONFIG).and_then(document::typed) {
+                Ok(history) => facts.history = history,
+                // The form of this file is not part of the suite format: what is of another form is said, and left out.
+                Err(error) => {
+                    notes.push(format!("`{name}` decides nothing: it is no history that is read here: {error}"))
+                }
+            }
         }
         let requester = requester(&document).map_err(|error| at("")(&error))?;
         let deployment = Deployment::compile(document, NOWHERE, NOWHERE, &Own::default())
@@ -179,6 +187,7 @@ impl Suite {
             policy,
             changes,
             requester,
+            facts,
             cases,
             notes,
         })

@@ -6,6 +6,7 @@
 
 mod answers;
 mod audit;
+mod eval;
 mod fake;
 mod goals;
 mod help;

@@ -133,6 +133,27 @@ fn what_came_before_takes_part() {
     assert!(after.decision > before.decision, "{:?} then {:?}", codes(&before), codes(&after));
 }
 
+/// What the past does to a decision is the matter of the risk score; here it reaches the review, or it is said that it does not.
+#[test]
+fn a_past_is_read_where_it_can_be() {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), &[action("x", "benign", "read_file", json!({"path": "x"}))]);
+    let suite = folder.path().join("suite.yaml");
+    let text = std::fs::read_to_string(&suite).unwrap();
+    std::fs::write(&suite, format!("{text}history: past.json\n")).unwrap();
+    let past = folder.path().join("past.json");
+    let deed =
+        json!({"at": "2026-05-01T12:00:00Z", "acts": [{"tool": "read_file", "effect": "read", "place": "workspace"}]});
+    for (content, notes) in [(json!([deed]).to_string(), 0), ("[1]".to_owned(), 1)] {
+        std::fs::write(&past, content).unwrap();
+        let report = decided(folder.path(), &settings(Half::All, 1));
+        assert_eq!(report.suites[0].notes.len(), notes, "{:?}", report.suites[0].notes);
+        assert_eq!(report.total.benign.allowed, 1);
+    }
+    std::fs::remove_file(past).unwrap();
+    assert!(Suite::load(folder.path()).is_err());
+}
+
 #[test]
 fn what_a_suite_cannot_be_judged_by_is_an_error_with_its_place() {
     let folder = tempfile::tempdir().unwrap();
