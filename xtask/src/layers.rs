@@ -45,10 +45,10 @@ const ROOMS: &[Room] = &[
     Room { name: "gate", floor: 3, depends_on: &["plan", "policy", "ledger"], tree: Tree::Sync },
     Room { name: "zygote", floor: 3, depends_on: &["plan", "sandbox", "wire"], tree: Tree::Sync },
     Room { name: "executor", floor: 3, depends_on: &["plan", "sandbox", "wire"], tree: Tree::Bare },
-    Room { name: "step", floor: 3, depends_on: &["plan", "sandbox", "wire", "chronicle"], tree: Tree::Sync },
+    Room { name: "step", floor: 3, depends_on: &["plan", "sandbox", "secret", "wire", "chronicle"], tree: Tree::Sync },
     Room { name: "planner", floor: 3, depends_on: &["plan", "sandbox", "wire"], tree: Tree::Bare },
     Room { name: "inspector", floor: 3, depends_on: &["plan", "sandbox", "inspect", "wire"], tree: Tree::Sync },
-    Room { name: "broker", floor: 3, depends_on: &["plan", "sandbox", "wire"], tree: Tree::Network },
+    Room { name: "broker", floor: 3, depends_on: &["plan", "sandbox", "secret", "wire"], tree: Tree::Network },
     Room { name: "edge", floor: 3, depends_on: &["plan", "wire"], tree: Tree::Network },
     Room { name: "hook", floor: 3, depends_on: &["wire"], tree: Tree::Sync },
     Room { name: "policy", floor: 2, depends_on: &["plan"], tree: Tree::Sync },
@@ -58,6 +58,7 @@ const ROOMS: &[Room] = &[
     Room { name: "wire", floor: 2, depends_on: &["plan"], tree: Tree::Sync },
     Room { name: "plan", floor: 1, depends_on: &[], tree: Tree::Bare },
     Room { name: "sandbox", floor: 1, depends_on: &[], tree: Tree::Sync },
+    Room { name: "secret", floor: 1, depends_on: &[], tree: Tree::Sync },
 ];
 
 /// Arrows that only tests draw: from, to, why. A line that no `Cargo.toml` uses is a fault.

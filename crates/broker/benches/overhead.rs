@@ -112,7 +112,12 @@ impl Broker {
             "budget": {"tokens_per_case": 1_000_000_000, "dollars_per_day": 1_000_000},
         });
         let gate_key = ed25519_dalek::SigningKey::from_bytes(&[7; 32]).verifying_key().to_bytes().to_vec();
-        broker.tell(Kind::Boot(Boot { gate_key, epoch: 1, configuration: configuration.to_string().into_bytes() }));
+        broker.tell(Kind::Boot(Boot {
+            gate_key,
+            epoch: 1,
+            configuration: configuration.to_string().into_bytes(),
+            state: String::new(),
+        }));
         let said = broker.hear();
         let error = if let from_broker::Kind::Booted(booted) = said { booted.error } else { format!("{said:?}") };
         assert_eq!(error, "");

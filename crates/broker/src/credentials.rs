@@ -79,7 +79,11 @@ async fn obtain(secrets: &Secrets, grant: &Grant, name: &str, outgoing: &Outgoin
     Ok(secrets.value(name, grant.case()).await?)
 }
 
-fn authenticate(auth: &Auth, value: &Value, outgoing: &mut Outgoing) -> Result<(), Refusal> {
+/// Puts the value of a secret where `auth` says.
+///
+/// # Errors
+/// It cannot stand there.
+pub(crate) fn authenticate(auth: &Auth, value: &Value, outgoing: &mut Outgoing) -> Result<(), Refusal> {
     let secret = auth.secret().as_str();
     match auth {
         Auth::Bearer { .. } => {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use countersign_secret::handover::seal;
 use countersign_wire::broker::FromBroker;
 use countersign_wire::egress::{Ask, EGRESS_LIMIT, ask, reply};
 use prost::Message as _;
@@ -102,11 +103,12 @@ impl Desk {
             }
             ask::Kind::Open(open) => self.open(id, open),
             ask::Kind::Mcp(call) => self.mcp(id, call),
-            ask::Kind::Reveal(name) => self.work(id, async move |parts, grant, outbox| {
+            ask::Kind::Reveal(ask::Reveal { name, key }) => self.work(id, async move |parts, grant, outbox| {
                 grant.exposed(&name)?;
                 let value = parts.secrets.value(&name, grant.case()).await?;
+                let sealed = seal(&key, &name, value.bytes()).map_err(|error| Refusal::refused(error.to_string()))?;
                 outbox.note(false, &format!("the tool was shown the value of secret `{name}`")).await;
-                Ok(reply::Kind::Revealed(value.bytes().to_vec()))
+                Ok(reply::Kind::Revealed(sealed))
             }),
             ask::Kind::Fetch(fetch) => self.work(id, async move |parts, grant, outbox| {
                 let fetched = fetch::fetch(&parts.client, &parts.secrets, &grant, fetch).await?;
@@ -170,6 +172,9 @@ impl Desk {
     }
 
     fn mcp(&mut self, id: u64, call: ask::Mcp) {
+        if call.tool.is_empty() && call.stdio {
+            return self.describe(id, call);
+        }
         let granted = self.grant.mcp(&call.server, &call.tool, call.stdio).cloned();
         let begun = granted.and_then(|grant| Ok((grant, call.stdio.then(|| self.streams.begin(id)).transpose()?)));
         let (granted, begun) = match begun {
@@ -191,6 +196,25 @@ impl Desk {
                 () = begun.carry(&streaming, far) => {
                     Err(Refusal::indeterminate("the server in the step ended before it answered"))
                 }
+            }
+        });
+    }
+
+    /// What the tools of a server are that runs in the step.
+    fn describe(&mut self, id: u64, call: ask::Mcp) {
+        let begun = match self.grant.describe(&call.server).and_then(|()| self.streams.begin(id)) {
+            Ok(begun) => begun,
+            Err(refusal) => return self.refuse(id, refusal),
+        };
+        let streaming = self.outbox.clone();
+        self.work(id, async move |parts, _, _| {
+            let (near, far) = tokio::io::duplex(PIPE);
+            tokio::select! {
+                described = parts.mcp.describe_inside(&call.server, near) => {
+                    let result = described.map_err(Refusal::refused)?;
+                    Ok(reply::Kind::Result(reply::ToolResult { result, failed: false }))
+                }
+                () = begun.carry(&streaming, far) => Err(Refusal::refused("the server ended before it answered")),
             }
         });
     }

@@ -142,6 +142,17 @@ impl Grant {
         Ok(granted)
     }
 
+    /// Whether the server that runs in the step may be asked what it offers, now.
+    ///
+    /// # Errors
+    /// Another server, or a second question.
+    pub(crate) fn describe(&self, server: &str) -> Result<(), Refusal> {
+        if self.egress.describe.as_deref() != Some(server) {
+            return Err(Refusal::violation(format!("a look at the tools of {} was not granted", text::escape(server))));
+        }
+        self.once(Once::Mcp, || "a second look: one approval is one look".to_owned())
+    }
+
     fn handle(&self, name: &str) -> Result<&SecretGrant, Refusal> {
         let found = self.egress.secrets.iter().find(|grant| grant.name.as_str() == name);
         found.ok_or_else(|| Refusal::violation(format!("the step has no handle of a secret `{}`", text::escape(name))))

@@ -6,6 +6,7 @@
 //! configuration and ends; `--variables` reads a configuration from standard input and prints the environment variables it names.
 
 mod address;
+mod changes;
 mod channel;
 mod configuration;
 mod credentials;
@@ -21,7 +22,6 @@ mod mcp;
 mod message;
 mod model;
 mod outbox;
-mod redact;
 mod refusal;
 mod resolve;
 mod secrets;
@@ -30,8 +30,15 @@ mod sigv4;
 mod start;
 mod stream;
 
+use std::alloc::System;
 use std::io::Write as _;
 use std::process::ExitCode;
+
+use zeroizing_alloc::ZeroAlloc;
+
+/// What is let go of is overwritten, in every library that held a copy: requests that were sent, tables that look for values.
+#[global_allocator]
+static MEMORY: ZeroAlloc<System> = ZeroAlloc(System);
 
 fn main() -> ExitCode {
     match start::run(std::env::args().nth(1).as_deref()) {

@@ -85,13 +85,19 @@ impl Servers {
     /// It could not be asked.
     pub(crate) async fn describe(&self, server: &str) -> Result<Vec<u8>, String> {
         let deadline = Instant::now() + DESCRIBING;
-        let refused = |refusal: Refusal| refusal.message;
-        let session = self.reach("", server, deadline).await.map_err(refused)?;
-        let listed = session.tools().await;
-        session.close().await;
-        let tools = listed.map_err(|stop| stop.refusal(server, false).message)?;
-        let tools: Result<Vec<_>, _> = tools.iter().map(definition::described).collect();
-        tools.and_then(|tools| serde_json::to_vec(&tools)).map_err(|error| error.to_string())
+        let session = self.reach("", server, deadline).await.map_err(|refusal| refusal.message)?;
+        let tools = listed(server, session).await?;
+        serde_json::to_vec(&tools).map_err(|error| error.to_string())
+    }
+
+    /// What a server that runs in a step offers now: `{"tools": […]}` of the same.
+    ///
+    /// # Errors
+    /// It could not be asked.
+    pub(crate) async fn describe_inside(&self, server: &str, stdio: DuplexStream) -> Result<Vec<u8>, String> {
+        let session = inside(server, stdio, Instant::now() + DESCRIBING).await.map_err(|refusal| refusal.message)?;
+        let tools = listed(server, session).await?;
+        serde_json::to_vec(&serde_json::json!({ "tools": tools })).map_err(|error| error.to_string())
     }
 
     /// Calls a tool. That server and tool are the granted ones was checked; that the definition is, is checked here. `stdio` is
@@ -196,6 +202,14 @@ impl Servers {
     fn quarantined(&self) -> std::sync::MutexGuard<'_, BTreeSet<(String, String)>> {
         self.quarantined.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Its tools, for whoever pins them; ends the session.
+async fn listed(server: &str, session: Session) -> Result<Vec<definition::Described>, String> {
+    let listed = session.tools().await;
+    session.close().await;
+    let tools = listed.map_err(|stop| stop.refusal(server, false).message)?;
+    tools.iter().map(|tool| definition::described(tool).map_err(|error| error.to_string())).collect()
 }
 
 /// A session with a server that runs in a step.

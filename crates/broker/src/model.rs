@@ -6,6 +6,7 @@
 //! synchronous and touches nothing.
 
 mod anthropic;
+mod book;
 mod budget;
 mod fault;
 mod inference;

@@ -9,9 +9,9 @@ use tokio::sync::mpsc;
 
 use crate::events::Events;
 use crate::grant::Grant;
-use crate::redact::Redactor;
 use crate::refusal::{Meaning, Refusal};
 use crate::secrets::Secrets;
+use countersign_secret::redact::Redactor;
 
 /// The way back to one step child. Cheap to clone.
 #[derive(Clone)]

@@ -10,8 +10,8 @@ use zeroize::Zeroizing;
 
 use crate::configuration::{Configuration, Secret, Source, Vault};
 use crate::http::Client;
-use crate::redact::{Redactor, SHORTEST};
 use crate::secrets::vault::{Lease, VaultError};
+use countersign_secret::redact::{Redactor, SHORTEST};
 
 mod source;
 mod vault;
@@ -339,9 +339,9 @@ impl Held {
     }
 
     fn index(&mut self) {
-        let current = self.values.iter().map(|((name, _), kept)| (name.as_str(), &kept.value));
-        let replaced = self.replaced.iter().map(|((name, _), value)| (name.as_str(), value));
-        let passed = self.passed.iter().map(|(name, value)| (name.as_str(), value));
+        let current = self.values.iter().map(|((name, _), kept)| (name.as_str(), kept.value.bytes()));
+        let replaced = self.replaced.iter().map(|((name, _), value)| (name.as_str(), value.bytes()));
+        let passed = self.passed.iter().map(|(name, value)| (name.as_str(), value.bytes()));
         self.redactor = Arc::new(Redactor::of(current.chain(replaced).chain(passed)));
     }
 }

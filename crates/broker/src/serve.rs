@@ -115,6 +115,7 @@ impl Broker {
             }
             Kind::CaseEnded(ended) => self.case_ended(ended.case),
             Kind::Describe(describe) => self.describe(describe),
+            Kind::Changes(changes) => self.changes(changes),
         }
     }
 
@@ -141,6 +142,7 @@ impl Broker {
         let gate = PublicKey::from_bytes(&key).map_err(|error| format!("the gate's key: {error}"))?;
         let same = earlier.filter(|earlier| earlier.is_of(gate, boot.epoch));
         self.admission = Some(same.unwrap_or(Admission::new(gate, boot.epoch)));
+        self.spent.open(&boot.state)?;
         let parts = Parts::open(&boot.configuration, self.environment.clone(), &self.queue, self.spent.clone())?;
         let facts = serde_json::to_vec(&parts.facts()).map_err(|error| error.to_string())?;
         self.parts = Some(Arc::new(parts));
@@ -209,6 +211,24 @@ impl Broker {
             let error = parts.map_or(error.clone(), |parts| parts.secrets.redactor().redact_text(&error));
             let described = from_broker::Described { id: describe.id, tools, error };
             drop(queue.send(FromBroker { kind: Some(from_broker::Kind::Described(described)) }).await);
+        });
+    }
+
+    fn changes(&mut self, changes: to_broker::Changes) {
+        let queue = self.queue.clone();
+        let parts = self.parts.clone();
+        self.tasks.spawn(async move {
+            let outcome = match &parts {
+                Some(parts) => crate::changes::read(parts, &changes.service).await,
+                None => Err("the broker has no configuration that holds".to_owned()),
+            };
+            let (document, error) = match outcome {
+                Ok(document) => (document, String::new()),
+                Err(error) => (Vec::new(), error),
+            };
+            let error = parts.map_or(error.clone(), |parts| parts.secrets.redactor().redact_text(&error));
+            let read = from_broker::ChangesRead { id: changes.id, document, error };
+            drop(queue.send(FromBroker { kind: Some(from_broker::Kind::ChangesRead(read)) }).await);
         });
     }
 

@@ -8,7 +8,7 @@ use std::os::unix::net::UnixStream;
 use std::process::ExitCode;
 
 use countersign_sandbox::{Layers, StepSeal, announce, inherited, seal_step_init};
-use countersign_wire::egress::ask::{Fetch, Kind};
+use countersign_wire::egress::ask::{Fetch, Kind, Reveal};
 use countersign_wire::egress::{Ask, EGRESS_LIMIT};
 use countersign_wire::frame;
 use countersign_wire::step::{FromStep, ToStep, from_step};
@@ -41,6 +41,9 @@ fn run() -> Outcome {
         say(&mut socket, vec![0; EGRESS_LIMIT + 1])?;
     } else if said.starts_with("no ask") {
         say(&mut socket, vec![0xff; 32])?;
+    } else if let Some(name) = said.strip_prefix("reveal ") {
+        let reveal = Reveal { name: name.to_owned(), key: vec![9; 32] };
+        say(&mut socket, Ask { id: 1, kind: Some(Kind::Reveal(reveal)) }.encode_to_vec())?;
     } else {
         let url = said.split(' ').next_back().unwrap_or_default().to_owned();
         let fetch = Fetch { method: "GET".to_owned(), url, keep: 1024, timeout_ms: 2000, ..Fetch::default() };

@@ -10,6 +10,7 @@ use std::io::Read as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Instant;
 
 use countersign_gate::configuration::Configuration;
 use countersign_plan::confinement::Owner;
@@ -21,6 +22,7 @@ use countersign_policy::deployment::{ChangeSource, Deployment, DeploymentDocumen
 use countersign_policy::policy::{Policy, PolicyDocument};
 use countersign_policy::trust_base::{self, Layer, Origin as From};
 
+use crate::changes::Services;
 use crate::folders::Folders;
 use crate::peer::Peer;
 
@@ -37,6 +39,7 @@ pub(crate) struct Configurations {
     user: PathBuf,
     home: String,
     trusted: BTreeSet<(String, Digest)>,
+    services: Services,
     cache: HashMap<String, (Vec<Stamp>, Arc<Configuration>)>,
 }
 
@@ -73,6 +76,7 @@ impl Configurations {
             user: folders.config.join("countersign.yaml"),
             home,
             trusted: BTreeSet::new(),
+            services: Services::default(),
             cache: HashMap::new(),
         })
     }
@@ -109,6 +113,23 @@ impl Configurations {
         self.cache.clear();
     }
 
+    /// The services with change requests that are to be asked now.
+    pub(crate) fn services_due(&mut self) -> Vec<String> {
+        self.services.due(Instant::now())
+    }
+
+    /// Whether nothing is known yet of a service with change requests.
+    pub(crate) fn is_service_unread(&self) -> bool {
+        self.services.is_unread()
+    }
+
+    /// What a service with change requests said.
+    pub(crate) fn service_read(&mut self, service: &str, document: Vec<u8>) {
+        if self.services.read(service, document, Instant::now()) {
+            self.cache.clear();
+        }
+    }
+
     /// The configuration for a proposal from `cwd`, with the deployment file that the client names; empty for none.
     pub(crate) fn for_submission(&mut self, cwd: &str, deployment: &str, peer: Peer) -> Result<Configured, String> {
         let real = Path::new(cwd).canonicalize().map_err(|e| format!("working folder {cwd}: {e}"))?;
@@ -124,6 +145,9 @@ impl Configurations {
 
     fn compiled(&mut self, origin: &Origin) -> Result<Configured, String> {
         let name = serde_json::to_string(origin).map_err(|e| e.to_string())?;
+        if self.services.expire(Instant::now()) {
+            self.cache.clear();
+        }
         if let Some((stamps, configuration)) = self.cache.get(&name)
             && stamps.iter().all(|stamp| *stamp == Stamp::of(&stamp.path))
         {
@@ -139,7 +163,7 @@ impl Configurations {
         Ok((configuration, name))
     }
 
-    fn compile(&self, origin: &Origin, files: &mut Vec<PathBuf>) -> Result<Configuration, String> {
+    fn compile(&mut self, origin: &Origin, files: &mut Vec<PathBuf>) -> Result<Configuration, String> {
         let mut read = Reading { files, deployments: Vec::new(), policies: Vec::new() };
         read.files.push(self.user.clone());
         if self.user.exists() {
@@ -174,8 +198,13 @@ impl Configurations {
             Some(ChangeSource::File(file)) => {
                 Changes::read(&read.bytes(Path::new(file))?).map_err(|e| format!("{file}: {e}"))?
             }
-            Some(ChangeSource::Http(_)) => {
-                return Err("/change_requests/http: change requests are read from a file".to_owned());
+            Some(ChangeSource::Http(service)) => {
+                let service = serde_json::to_string(service).map_err(|e| e.to_string())?;
+                let read = self.services.document(&service).map(Changes::read).unwrap_or_else(|| Ok(Changes::default()));
+                read.unwrap_or_else(|e| {
+                    crate::log(&format!("the change requests of {service} are none: {e}"));
+                    Changes::default()
+                })
             }
         };
         let own_files = read.files.iter().filter_map(|path| path.to_str().map(str::to_owned)).collect();

@@ -3,6 +3,7 @@
 //! Order of the start: empty environment, zygote (one thread, no secret yet), lock, keys, ledger, replay, sockets.
 
 mod broker;
+mod changes;
 mod channel;
 mod clock;
 mod configure;

@@ -267,6 +267,7 @@ impl State {
         }
         let transition = self.handle(Event::Tick);
         self.carry_out_or_record(transition, Answer::Nobody);
+        self.ask_changes();
         self.planner_tick();
     }
 }

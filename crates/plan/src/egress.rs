@@ -25,6 +25,9 @@ pub struct Egress {
     /// One tool of an MCP server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mcp: Option<McpGrant>,
+    /// The MCP server that runs in the step and is asked what its tools are; none of them is called.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub describe: Option<String>,
     /// The recipients of one mail.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mail: Vec<String>,
@@ -96,6 +99,17 @@ impl Egress {
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
+}
+
+/// A document of a service that the broker reads for the monitor; the deployment names it, never a plan.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Service {
+    /// `https`, or `http` at an address literal of this machine or house.
+    pub url: String,
+    /// How the request is authenticated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub auth: Option<Auth>,
 }
 
 /// How a request is authenticated; a tool's manifest names it, never a plan.

@@ -17,7 +17,7 @@ use serde_json::Value;
 
 use crate::digest::Digest;
 use crate::egress::Auth;
-use crate::id::ToolName;
+use crate::id::{Reference, ToolName};
 use crate::pointer::Pointer;
 
 /// What an action does to the world. Closed, ordered from harmless to grave.
@@ -248,6 +248,37 @@ pub enum Driver {
 pub struct CommandDriver {
     /// Program and arguments; the program is a literal. An argument's value becomes one whole element, never part of a line.
     pub argv: Vec<Part>,
+    /// Variables of its environment, beside the few that every program has.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub env: BTreeMap<String, Handed>,
+    /// Its standard input.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stdin: Option<Handed>,
+    /// Private files that end with the step, for programs that want a path: the variable of this name holds it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub files: BTreeMap<String, Handed>,
+}
+
+/// What a program is handed beside its command line, which any process beside it can read. The value of a secret comes in no
+/// other way, and only to a tool that says `exposes: true`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Handed {
+    /// As it stands.
+    Literal(String),
+    /// The argument at a pointer: a string, a number, a boolean, or `{"$secret": NAME}` where the tool accepts it. Absent, nothing
+    /// is handed over.
+    Argument(ArgumentPart),
+    /// The value of a secret that the tool always needs.
+    Secret(SecretPart),
+}
+
+/// A secret as part of a driver.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SecretPart {
+    /// Its name.
+    pub secret: Reference,
 }
 
 /// A request with parts that arguments fill.
@@ -326,6 +357,42 @@ pub struct McpDriver {
     /// that is reached by network.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub argv: Vec<String>,
+    /// Variables of that program's environment, beside the few that every program has.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub env: BTreeMap<String, Handed>,
+}
+
+impl Driver {
+    /// What its program is handed, each with the place in the driver.
+    pub(crate) fn handed(&self) -> Vec<(String, &Handed)> {
+        let named = |field: &str, all: &BTreeMap<String, Handed>| -> Vec<String> {
+            all.keys().map(|name| format!("/{field}/{}", Pointer::escape(name))).collect()
+        };
+        match self {
+            Self::Command(driver) => {
+                let env = named("command/env", &driver.env).into_iter().zip(driver.env.values());
+                let files = named("command/files", &driver.files).into_iter().zip(driver.files.values());
+                let stdin = driver.stdin.iter().map(|handed| ("/command/stdin".to_owned(), handed));
+                env.chain(files).chain(stdin).collect()
+            }
+            Self::Mcp(driver) => named("mcp/env", &driver.env).into_iter().zip(driver.env.values()).collect(),
+            Self::None | Self::Builtin(_) | Self::Http(_) => Vec::new(),
+        }
+    }
+
+    /// The secrets that the tool itself names, whatever its arguments say.
+    #[must_use]
+    pub fn secrets(&self) -> Vec<&Reference> {
+        let auth = match self {
+            Self::Http(driver) => driver.auth.as_ref().map(Auth::secret),
+            Self::None | Self::Builtin(_) | Self::Command(_) | Self::Mcp(_) => None,
+        };
+        let handed = self.handed().into_iter().filter_map(|(_, handed)| match handed {
+            Handed::Secret(part) => Some(&part.secret),
+            Handed::Literal(_) | Handed::Argument(_) => None,
+        });
+        auth.into_iter().chain(handed).collect()
+    }
 }
 
 /// A tool's definition as the manifest writes it.
@@ -359,7 +426,7 @@ pub struct Definition {
     /// Arguments that may be a `$secret`.
     #[serde(default)]
     pub accepts_secret: Vec<Pointer>,
-    /// Whether the tool sees raw secrets, which makes it an `admin` effect.
+    /// Whether the tool sees raw secrets, which makes it an `admin` effect. Only a program can: what its driver hands it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub exposes: bool,
     /// The label of its result.

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use countersign_plan::observation::Ending;
 use countersign_sandbox::{Exit, Launched, Layers, Program, ProgramSeal, launch};
+use countersign_secret::redact::Redactor;
 use countersign_wire::egress::reply;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
@@ -57,6 +58,8 @@ pub(crate) struct Invocation {
     pub(crate) keep: usize,
     /// What goes on beside it.
     pub(crate) beside: Beside,
+    /// It is shown values of secrets: this takes them out of what it says, and nobody watches meanwhile.
+    pub(crate) shown: Option<Redactor>,
 }
 
 /// How a program went.
@@ -83,6 +86,15 @@ impl Stream {
         let (kept, dropped) = bytes.split_at_checked(room).unwrap_or((bytes, &[]));
         self.kept.extend_from_slice(kept);
         self.dropped = self.dropped.saturating_add(u64::try_from(dropped.len()).unwrap_or(u64::MAX));
+    }
+
+    /// Without any value of a secret; where it was cut, without what may be the beginning of one either.
+    fn without(self, values: &Redactor, cut: bool) -> Self {
+        if !cut && self.dropped == 0 {
+            return Self { kept: values.redact(self.kept), dropped: 0 };
+        }
+        let (kept, left_out) = values.redact_beginning(self.kept);
+        Self { kept, dropped: self.dropped.saturating_add(u64::try_from(left_out).unwrap_or(u64::MAX)) }
     }
 }
 
@@ -144,6 +156,12 @@ impl Launcher {
             self.layers,
         )
         .map_err(|e| failed(&e.to_string()))?;
+        let shown = invocation.shown;
+        if shown.is_some() {
+            let said =
+                "countersign: the program sees a secret, so what it says is shown when it has ended, without that\n";
+            watcher.output(true, said.as_bytes());
+        }
         let mut pipes = invocation.beside.begin(watcher.channel(), to_program, from_output);
         let (to_program, from_output) = pipes.as_mut().map_or((None, None), |pipes| pipes.take().unzip());
         let mut run = Running {
@@ -153,6 +171,7 @@ impl Launcher {
             streams: [from_output, Some(from_error)],
             taken: [Stream::default(), Stream::default()],
             keep: invocation.keep,
+            quiet: shown.is_some(),
             beside: invocation.beside,
         };
         let exit = match pipes {
@@ -164,7 +183,10 @@ impl Launcher {
             Lost::Pipe(e) => failed(&e.to_string()),
             Lost::Broker(silence) => broker::lost(&silence, Silent::Unknown),
         })?;
-        let [output, error] = run.taken;
+        let [output, error] = match &shown {
+            None => run.taken,
+            Some(values) => run.taken.map(|stream| stream.without(values, exit.is_none())),
+        };
         let (ending, exit_code) = match exit {
             None => (Ending::TimedOut, None),
             Some(Exit::Code(code)) => (Ending::Returned, Some(code)),
@@ -189,6 +211,8 @@ struct Running<'a> {
     streams: [Option<OwnedFd>; 2],
     taken: [Stream; 2],
     keep: usize,
+    /// Nobody watches what it says.
+    quiet: bool,
     beside: Beside,
 }
 
@@ -288,7 +312,7 @@ impl Running<'_> {
                     Ok(0) => *slot = None,
                     Ok(got) => {
                         let bytes = chunk.get(..got).unwrap_or_default();
-                        if taken.kept.len() < self.keep {
+                        if taken.kept.len() < self.keep && !self.quiet {
                             watcher.output(error, bytes);
                         }
                         taken.take(bytes, self.keep);

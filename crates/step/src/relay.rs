@@ -78,9 +78,12 @@ impl Relay {
     pub(crate) fn environment(&self) -> impl Iterator<Item = (String, String)> {
         let proxy = format!("http://127.0.0.1:{}", self.port);
         let names = ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"].map(|name| (name, proxy.clone()));
+        // A program's own servers are beside it; what was granted under such a name is not.
+        let granted = |name: &str| self.granted.iter().any(|grant| grant.host == name);
+        let beside: Vec<&str> = ["localhost", "127.0.0.1"].into_iter().filter(|name| !granted(name)).collect();
         names
             .into_iter()
-            .chain([("NO_PROXY", "localhost,127.0.0.1".to_owned())])
+            .chain([("NO_PROXY", beside.join(","))])
             .flat_map(|(name, value)| [(name.to_owned(), value.clone()), (name.to_ascii_lowercase(), value)])
     }
 

@@ -6,6 +6,7 @@ mod environment;
 mod files;
 mod folders;
 mod git;
+mod handed;
 mod http;
 mod mail;
 mod mcp;
@@ -84,7 +85,7 @@ pub(crate) fn run(
             if driver.argv.is_empty() {
                 mcp::reach(call, term, watcher)
             } else {
-                runner(roots, launcher)?.serve(&driver.argv, call, watcher)
+                runner(roots, launcher)?.serve(&driver.argv, &driver.env, call, watcher)
             }
         }
         Some(Driver::None) => {
@@ -119,6 +120,7 @@ fn builtin(
         "copy_file" => folders::copy_to(roots, arguments(args)?).map(Seen::returned),
         "list_directory" => search::list(roots, arguments(args)?),
         "search_files" => search::search(roots, arguments(args)?),
+        "mcp_describe" => programs()?.describe(arguments(args)?, watcher),
         "run_program" => programs()?.program(arguments(args)?, watcher),
         "execute_command" => programs()?.command(arguments(args)?, watcher),
         "git" => programs()?.git(arguments(args)?, watcher),

@@ -7,7 +7,7 @@
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct ToBroker {
     /// What is asked.
-    #[prost(oneof = "to_broker::Kind", tags = "1, 2, 3, 4, 5, 6, 7, 8")]
+    #[prost(oneof = "to_broker::Kind", tags = "1, 2, 3, 4, 5, 6, 7, 8, 9")]
     pub kind: Option<to_broker::Kind>,
 }
 
@@ -40,6 +40,9 @@ pub mod to_broker {
         /// What do the MCP servers that are reached by network offer now?
         #[prost(message, tag = "8")]
         Describe(Describe),
+        /// What change requests does a service have now?
+        #[prost(message, tag = "9")]
+        Changes(Changes),
     }
 
     /// Whose permits count, and what is configured.
@@ -54,6 +57,10 @@ pub mod to_broker {
         /// A `countersign.broker/v1`, YAML or JSON; empty for none.
         #[prost(bytes = "vec", tag = "3")]
         pub configuration: Vec<u8>,
+        /// A folder of the broker's own, absolute, made by it where there is none: what models cost outlives it there. Empty for
+        /// none.
+        #[prost(string, tag = "4")]
+        pub state: String,
     }
 
     /// A lease: what one attempt of one step may ask.
@@ -131,6 +138,17 @@ pub mod to_broker {
         pub case: String,
     }
 
+    /// A question about change requests.
+    #[derive(Clone, PartialEq, prost::Message)]
+    pub struct Changes {
+        /// Chosen by the monitor.
+        #[prost(uint64, tag = "1")]
+        pub id: u64,
+        /// JSON of `countersign_plan::egress::Service`.
+        #[prost(bytes = "vec", tag = "2")]
+        pub service: Vec<u8>,
+    }
+
     /// A question about MCP servers.
     #[derive(Clone, PartialEq, prost::Message)]
     pub struct Describe {
@@ -147,7 +165,7 @@ pub mod to_broker {
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct FromBroker {
     /// What is said.
-    #[prost(oneof = "from_broker::Kind", tags = "1, 2, 3, 4, 5, 6, 7")]
+    #[prost(oneof = "from_broker::Kind", tags = "1, 2, 3, 4, 5, 6, 7, 8")]
     pub kind: Option<from_broker::Kind>,
 }
 
@@ -177,6 +195,9 @@ pub mod from_broker {
         /// Something for the ledger and the log.
         #[prost(message, tag = "7")]
         Event(Event),
+        /// The change requests of a service.
+        #[prost(message, tag = "8")]
+        ChangesRead(ChangesRead),
     }
 
     /// The configuration holds, or not.
@@ -253,6 +274,20 @@ pub mod from_broker {
         #[prost(bytes = "vec", tag = "2")]
         pub tools: Vec<u8>,
         /// Why it could not be asked; empty if it could.
+        #[prost(string, tag = "3")]
+        pub error: String,
+    }
+
+    /// The change requests of a service.
+    #[derive(Clone, PartialEq, prost::Message)]
+    pub struct ChangesRead {
+        /// The question.
+        #[prost(uint64, tag = "1")]
+        pub id: u64,
+        /// A `countersign.changes/v1`, unread, without any value of a secret.
+        #[prost(bytes = "vec", tag = "2")]
+        pub document: Vec<u8>,
+        /// Why there is none; empty if there is one.
         #[prost(string, tag = "3")]
         pub error: String,
     }

@@ -56,9 +56,20 @@ pub mod ask {
         /// So many more bytes of the stream were passed on: the broker may send as many again.
         #[prost(uint64, tag = "9")]
         Took(u64),
-        /// The value of a secret that the step's grant exposes, by name.
-        #[prost(string, tag = "10")]
-        Reveal(String),
+        /// The value of a secret that the step's grant exposes.
+        #[prost(message, tag = "10")]
+        Reveal(Reveal),
+    }
+
+    /// The value of a secret.
+    #[derive(Clone, PartialEq, prost::Message)]
+    pub struct Reveal {
+        /// Its name.
+        #[prost(string, tag = "1")]
+        pub name: String,
+        /// The step's public key for this one ask: 32 bytes (X25519). Only who has the other half reads the answer.
+        #[prost(bytes = "vec", tag = "2")]
+        pub key: Vec<u8>,
     }
 
     /// One HTTP request.
@@ -146,7 +157,7 @@ pub mod ask {
         /// The server's name.
         #[prost(string, tag = "1")]
         pub server: String,
-        /// The tool there.
+        /// The tool there; empty to ask what the tools of a server are that runs in the step.
         #[prost(string, tag = "2")]
         pub tool: String,
         /// A JSON object.
@@ -216,7 +227,7 @@ pub mod reply {
         /// So many more bytes of the stream were passed on: the step may send as many again.
         #[prost(uint64, tag = "9")]
         Took(u64),
-        /// The value that was asked for.
+        /// The value that was asked for, sealed to the key of the ask: who passes it on does not hold it.
         #[prost(bytes = "vec", tag = "10")]
         Revealed(Vec<u8>),
     }

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::fault::{self, Fault};
-use super::written::{self, Claimed, TOOL, Text, Written};
+use super::written::{self, Arrived, TOOL, Text, Written};
 use crate::configuration::Structured;
 
 /// The version of the protocol.
@@ -61,16 +61,9 @@ pub(crate) fn body(request: &Request, model: &str, structured: Structured) -> Re
 /// What has arrived of an answer.
 #[derive(Debug)]
 pub(crate) struct Blocks {
-    /// Whether the tool that carries the answer was offered.
-    offered: bool,
     begun: bool,
     open: Option<(u64, Block)>,
-    text: Text,
-    call: Option<Text>,
-    finish: Option<Finish>,
-    model: String,
-    usage: Claimed,
-    done: bool,
+    so_far: Arrived,
 }
 
 /// A kind of content.
@@ -150,17 +143,7 @@ struct Usage {
 
 impl Blocks {
     pub(crate) fn new(offered: bool) -> Self {
-        Self {
-            offered,
-            begun: false,
-            open: None,
-            text: Text::default(),
-            call: None,
-            finish: None,
-            model: String::new(),
-            usage: Claimed::default(),
-            done: false,
-        }
+        Self { begun: false, open: None, so_far: Arrived::nothing(offered) }
     }
 
     /// Takes the data of an event. Kinds of events that this version does not know mean nothing, as the protocol asks.
@@ -192,7 +175,7 @@ impl Blocks {
                 event.delta.and_then(|d| d.stop_reason).map_or(Ok(()), |reason| self.end(&reason))
             }
             "message_stop" => {
-                self.done = true;
+                self.so_far.done = true;
                 Ok(())
             }
             _ => Ok(()),
@@ -216,17 +199,17 @@ impl Blocks {
         for (index, content) in (0..).zip(message.content) {
             let input = content.input.clone().filter(|_| content.kind == "tool_use");
             self.block(Some(index), Some(content))?;
-            if let (Some(input), Some(call)) = (input, &mut self.call) {
+            if let (Some(input), Some(call)) = (input, &mut self.so_far.call) {
                 call.push(&input.to_string())?;
             }
         }
         self.open = None;
-        self.done = true;
+        self.so_far.done = true;
         message.stop_reason.map_or(Ok(()), |reason| self.end(&reason))
     }
 
     fn head(&mut self, message: &Message) {
-        self.model = message.model.clone().unwrap_or_default();
+        self.so_far.model = message.model.clone().unwrap_or_default();
         if let Some(usage) = &message.usage {
             self.count(usage);
         }
@@ -235,19 +218,17 @@ impl Blocks {
     fn count(&mut self, usage: &Usage) {
         let cached = [usage.cache_creation_input_tokens, usage.cache_read_input_tokens];
         let input = usage.input_tokens.map(|own| cached.into_iter().flatten().fold(own, u64::saturating_add));
-        self.usage.raise(input, usage.output_tokens);
+        self.so_far.usage.raise(input, usage.output_tokens);
     }
 
     fn block(&mut self, index: Option<u64>, content: Option<Content>) -> Result<(), Fault> {
         let (Some(index), Some(content)) = (index, content) else {
             return Err(Fault::garbage("a part of the answer without content"));
         };
-        if self.finish.is_some() {
-            return Err(Fault::garbage("the answer goes on after its end"));
-        }
+        self.so_far.goes_on()?;
         let kind = match content.kind.as_str() {
             "text" => {
-                self.text.push(&content.text.unwrap_or_default())?;
+                self.so_far.text.push(&content.text.unwrap_or_default())?;
                 Block::Text
             }
             "thinking" | "redacted_thinking" => Block::Thinking,
@@ -265,17 +246,10 @@ impl Blocks {
     }
 
     fn called(&mut self, name: &str) -> Result<(), Fault> {
-        if !self.offered {
-            return Err(Fault::garbage("the model called a tool, but it was given none"));
+        self.so_far.may_call(Some(name))?;
+        if self.so_far.call.replace(Text::default()).is_some() {
+            return Err(written::several_calls());
         }
-        if name != TOOL {
-            let name = fault::excerpt(name);
-            return Err(Fault::garbage(format!("the model called the tool `{name}`, which it was not given")));
-        }
-        if self.call.is_some() {
-            return Err(Fault::garbage("several tool calls, but one answer was asked for"));
-        }
-        self.call = Some(Text::default());
         Ok(())
     }
 
@@ -284,11 +258,9 @@ impl Blocks {
         let (Some((_, block)), Some(delta)) = (open, delta) else {
             return Err(Fault::garbage("a part of the answer that belongs to nothing"));
         };
-        if self.finish.is_some() {
-            return Err(Fault::garbage("the answer goes on after its end"));
-        }
-        match (delta.kind.as_deref(), block, &mut self.call) {
-            (Some("text_delta"), Block::Text, _) => self.text.push(&delta.text.unwrap_or_default()),
+        self.so_far.goes_on()?;
+        match (delta.kind.as_deref(), block, &mut self.so_far.call) {
+            (Some("text_delta"), Block::Text, _) => self.so_far.text.push(&delta.text.unwrap_or_default()),
             (Some("input_json_delta"), Block::Tool, Some(call)) => call.push(&delta.partial_json.unwrap_or_default()),
             (Some("text_delta" | "input_json_delta"), _, _) => {
                 Err(Fault::garbage("a part of the answer of another kind than announced"))
@@ -298,30 +270,27 @@ impl Blocks {
     }
 
     fn end(&mut self, reason: &str) -> Result<(), Fault> {
-        self.finish = Some(match reason {
+        self.so_far.finish = Some(match reason {
             "end_turn" | "stop_sequence" => Finish::Stop,
-            "tool_use" if self.call.is_some() => Finish::Stop,
+            "tool_use" if self.so_far.call.is_some() => Finish::Stop,
             "max_tokens" | "model_context_window_exceeded" => Finish::Length,
             "refusal" => Finish::Refusal,
             "pause_turn" => {
                 return Err(Fault::garbage("the model paused for a tool of the provider; none was asked for"));
             }
-            other => {
-                let other = fault::excerpt(other);
-                return Err(Fault::garbage(format!("the answer ends for the unknown reason `{other}`")));
-            }
+            other => return Err(written::odd_end(other)),
         });
         Ok(())
     }
 
     /// Whether the provider said that nothing follows.
     pub(crate) const fn done(&self) -> bool {
-        self.done
+        self.so_far.done
     }
 
     /// Bytes of the answer so far.
     pub(crate) fn bytes(&self) -> usize {
-        self.text.len() + self.call.as_ref().map_or(0, Text::len)
+        self.so_far.text.len() + self.so_far.call.as_ref().map_or(0, Text::len)
     }
 
     /// What the model wrote, once no more bytes come.
@@ -329,19 +298,8 @@ impl Blocks {
     /// # Errors
     /// The answer does not end.
     pub(crate) fn finish(self) -> Result<Written, Fault> {
-        let Some(finish) = self.finish else {
-            return Err(if self.done {
-                Fault::garbage("the answer ends without a reason to end")
-            } else {
-                Fault::unavailable("the answer broke off before its end")
-            });
-        };
         // What the model said before it used the tool is no part of the answer; a refusal's words are.
-        let text = match self.call {
-            Some(call) if finish != Finish::Refusal => call.into_string(),
-            Some(_) | None => self.text.into_string(),
-        };
-        Written { text, finish, model: self.model, usage: self.usage }.checked()
+        self.so_far.end(|text, call, finish| (call.filter(|_| finish != Finish::Refusal).unwrap_or(text), finish))
     }
 }
 

@@ -1,11 +1,12 @@
 //! What inferences may cost: a hard stop, checked with an estimate before and with the account after.
 //!
 //! An estimate is kept aside while an inference runs, so that several at once cannot each spend what is left. What was
-//! spent outlives a new configuration; a higher limit lets a case go on, a lower one stops it.
+//! spent outlives a new configuration and, as a [`Record`], the process; a higher limit lets a case go on, a lower one stops it.
 
 use std::collections::BTreeMap;
 
 use countersign_wire::infer::{Request, Usage};
+use serde::{Deserialize, Serialize};
 
 use super::written::Claimed;
 
@@ -92,6 +93,9 @@ pub(crate) enum Spent {
         /// What the inference may take.
         wanted: u64,
     },
+    /// It could not be written down, so it is not spent.
+    #[error("what models cost cannot be written down: {0}")]
+    Unwritten(String),
 }
 
 /// Millionths of a dollar, for people.
@@ -113,8 +117,33 @@ pub(crate) struct Budgets {
     day_kept: u64,
 }
 
+/// The name of the format of [`Record`].
+const SCHEMA: &str = "countersign.spent/v1";
+/// Days after which a case of which nothing more was heard is forgotten.
+const REMEMBERED: i64 = 30;
+
+/// What was spent, estimates that are kept aside included, as it is kept between two processes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Record {
+    schema: String,
+    day: i64,
+    day_micro_dollars: u64,
+    cases: BTreeMap<String, CaseRecord>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CaseRecord {
+    /// The last day on which it spent something.
+    day: i64,
+    spent: Usage,
+}
+
 #[derive(Debug, Default)]
 struct Case {
+    /// The last day on which it spent something.
+    day: i64,
     spent: Usage,
     kept: Usage,
     /// Inferences that run.
@@ -133,6 +162,39 @@ pub(crate) struct Kept {
 }
 
 impl Budgets {
+    /// What was spent.
+    pub(crate) fn record(&self) -> Record {
+        let case = |(name, case): (&String, &Case)| {
+            (name.clone(), CaseRecord { day: case.day, spent: add(&case.spent, &case.kept) })
+        };
+        Record {
+            schema: SCHEMA.to_owned(),
+            day: self.day,
+            day_micro_dollars: self.day_spent.saturating_add(self.day_kept),
+            cases: self.cases.iter().map(case).collect(),
+        }
+    }
+
+    /// Takes up what an earlier process spent.
+    ///
+    /// # Errors
+    /// Another format.
+    pub(crate) fn restore(&mut self, record: Record) -> Result<(), String> {
+        if record.schema != SCHEMA {
+            return Err(format!("the format is not `{SCHEMA}`"));
+        }
+        self.day = record.day;
+        self.day_spent = record.day_micro_dollars;
+        let lives = |case: &CaseRecord| case.day.saturating_add(REMEMBERED) >= record.day;
+        self.cases = record
+            .cases
+            .into_iter()
+            .filter(|(_, case)| lives(case))
+            .map(|(name, CaseRecord { day, spent })| (name, Case { day, spent, ..Case::default() }))
+            .collect();
+        Ok(())
+    }
+
     /// New limits; what was spent stays spent.
     pub(crate) fn limit(&mut self, limits: Limits) {
         self.limits = limits;
@@ -171,6 +233,7 @@ impl Budgets {
         }
         entry.kept = add(&entry.kept, &wanted);
         entry.running += 1;
+        entry.day = self.day;
         self.day_kept = self.day_kept.saturating_add(wanted.micro_dollars);
         Ok(Kept { case: case.to_owned(), usage: wanted })
     }

@@ -13,7 +13,8 @@ use countersign_wire::infer::{
 };
 use tokio::time::Instant;
 
-use super::budget::{self, Budgets, Kept, Limits, Prices};
+use super::book::Book;
+use super::budget::{self, Kept, Limits, Prices};
 use super::fault::{self, Fault};
 use super::provider::{Means, Provider, whole};
 use super::redaction;
@@ -29,13 +30,23 @@ const ENVELOPE: usize = 64;
 
 /// What was spent. It outlives a configuration: a new one may raise a limit, it forgives nothing.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Spent(Arc<Mutex<Budgets>>);
+pub(crate) struct Spent(Arc<Mutex<Book>>);
+
+impl Spent {
+    /// Takes up what was spent before, from a folder of the broker's own; empty for none.
+    ///
+    /// # Errors
+    /// It cannot be used.
+    pub(crate) fn open(&self, folder: &str) -> Result<(), String> {
+        locked(&self.0).open(folder)
+    }
+}
 
 /// All providers of the configuration, and what has been spent on them.
 pub(crate) struct Models {
     providers: BTreeMap<String, Provider>,
     default: Option<String>,
-    budgets: Arc<Mutex<Budgets>>,
+    budgets: Arc<Mutex<Book>>,
     client: Arc<Client>,
     secrets: Arc<Secrets>,
     events: Events,
@@ -261,7 +272,7 @@ impl Run<'_> {
 /// An estimate that is kept aside while an attempt runs. However the attempt ends, even because nobody waits for it any
 /// more, what it used is booked.
 struct Held {
-    budgets: Arc<Mutex<Budgets>>,
+    budgets: Arc<Mutex<Book>>,
     kept: Option<Kept>,
     prices: Prices,
     input: u64,
@@ -336,7 +347,7 @@ const fn word(outcome: &Outcome) -> &'static str {
     }
 }
 
-fn locked(budgets: &Mutex<Budgets>) -> MutexGuard<'_, Budgets> {
+fn locked(budgets: &Mutex<Book>) -> MutexGuard<'_, Book> {
     budgets.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::fault::{self, Fault};
-use super::written::{self, Claimed, TOOL, Text, Written};
+use super::written::{self, Arrived, TOOL, Text, Written};
 use crate::configuration::Structured;
 
 /// What is asked of the provider.
@@ -71,15 +71,8 @@ fn is_strict(schema: &Value) -> bool {
 /// What has arrived of an answer.
 #[derive(Debug)]
 pub(crate) struct Chunks {
-    /// Whether the tool that carries the answer was offered.
-    offered: bool,
-    text: Text,
-    call: Option<Text>,
+    so_far: Arrived,
     refusal: Option<Text>,
-    finish: Option<Finish>,
-    model: String,
-    usage: Claimed,
-    done: bool,
 }
 
 #[derive(Deserialize)]
@@ -147,16 +140,7 @@ struct Usage {
 
 impl Chunks {
     pub(crate) fn new(offered: bool) -> Self {
-        Self {
-            offered,
-            text: Text::default(),
-            call: None,
-            refusal: None,
-            finish: None,
-            model: String::new(),
-            usage: Claimed::default(),
-            done: false,
-        }
+        Self { so_far: Arrived::nothing(offered), refusal: None }
     }
 
     /// Takes the data of an event.
@@ -165,7 +149,7 @@ impl Chunks {
     /// It is no chunk, an error of the provider, or over a bound.
     pub(crate) fn event(&mut self, data: &str) -> Result<(), Fault> {
         if data.trim() == "[DONE]" {
-            self.done = true;
+            self.so_far.done = true;
             return Ok(());
         }
         self.whole(data.as_bytes())
@@ -182,12 +166,12 @@ impl Chunks {
             return Err(fault::of_event(&error));
         }
         if let Some(model) = chunk.model
-            && self.model.is_empty()
+            && self.so_far.model.is_empty()
         {
-            self.model = model;
+            self.so_far.model = model;
         }
         if let Some(usage) = chunk.usage {
-            self.usage.raise(usage.prompt_tokens, usage.completion_tokens);
+            self.so_far.usage.raise(usage.prompt_tokens, usage.completion_tokens);
         }
         for choice in chunk.choices.unwrap_or_default() {
             if choice.index != 0 {
@@ -207,10 +191,10 @@ impl Chunks {
         let content = delta.content.unwrap_or_default();
         let refusal = delta.refusal.unwrap_or_default();
         let calls = delta.tool_calls.unwrap_or_default();
-        if self.finish.is_some() && !(content.is_empty() && refusal.is_empty() && calls.is_empty()) {
-            return Err(Fault::garbage("the answer goes on after its end"));
+        if !(content.is_empty() && refusal.is_empty() && calls.is_empty()) {
+            self.so_far.goes_on()?;
         }
-        self.text.push(&content)?;
+        self.so_far.text.push(&content)?;
         if !refusal.is_empty() {
             self.refusal.get_or_insert_default().push(&refusal)?;
         }
@@ -226,42 +210,38 @@ impl Chunks {
 
     fn called(&mut self, call: ToolCall) -> Result<(), Fault> {
         let Some(function) = call.function else { return Ok(()) };
-        if !self.offered {
-            return Err(Fault::garbage("the model called a tool, but it was given none"));
-        }
+        // A chunk that goes on with the arguments names the tool no more.
+        self.so_far.may_call(function.name.as_deref().filter(|name| !name.is_empty()))?;
         if call.index != 0 {
-            return Err(Fault::garbage("several tool calls, but one answer was asked for"));
+            return Err(written::several_calls());
         }
-        if let Some(name) = function.name.filter(|n| !n.is_empty() && n != TOOL) {
-            let name = fault::excerpt(&name);
-            return Err(Fault::garbage(format!("the model called the tool `{name}`, which it was not given")));
-        }
-        self.call.get_or_insert_default().push(&function.arguments.unwrap_or_default())
+        self.so_far.call.get_or_insert_default().push(&function.arguments.unwrap_or_default())
     }
 
     fn end(&mut self, reason: &str) -> Result<(), Fault> {
-        self.finish = Some(match reason {
+        self.so_far.finish = Some(match reason {
             "stop" | "eos" => Finish::Stop,
-            "tool_calls" | "function_call" if self.offered => Finish::Stop,
+            "tool_calls" | "function_call" if self.so_far.offered => Finish::Stop,
             "length" => Finish::Length,
             "content_filter" => Finish::Refusal,
             "error" => return Err(Fault::unavailable("the provider failed in the middle of the answer").midway()),
-            other => {
-                let other = fault::excerpt(other);
-                return Err(Fault::garbage(format!("the answer ends for the unknown reason `{other}`")));
-            }
+            other => return Err(written::odd_end(other)),
         });
         Ok(())
     }
 
     /// Whether the provider said that nothing follows.
     pub(crate) const fn done(&self) -> bool {
-        self.done
+        self.so_far.done
     }
 
     /// Bytes of the answer so far.
     pub(crate) fn bytes(&self) -> usize {
-        [Some(&self.text), self.call.as_ref(), self.refusal.as_ref()].into_iter().flatten().map(Text::len).sum()
+        [Some(&self.so_far.text), self.so_far.call.as_ref(), self.refusal.as_ref()]
+            .into_iter()
+            .flatten()
+            .map(Text::len)
+            .sum()
     }
 
     /// What the model wrote, once no more bytes come.
@@ -269,20 +249,12 @@ impl Chunks {
     /// # Errors
     /// The answer does not end.
     pub(crate) fn finish(self) -> Result<Written, Fault> {
-        let Some(finish) = self.finish else {
-            return Err(if self.done {
-                Fault::garbage("the stream ends without a reason to end")
-            } else {
-                Fault::unavailable("the answer broke off before its end")
-            });
-        };
         // A refusal is the whole answer, whatever stood before it; the tool's arguments are, where it was called.
-        let (text, finish) = match (self.refusal, self.call) {
-            (Some(refusal), _) => (refusal, Finish::Refusal),
-            (None, Some(call)) => (call, finish),
-            (None, None) => (self.text, finish),
-        };
-        Written { text: text.into_string(), finish, model: self.model, usage: self.usage }.checked()
+        let refusal = self.refusal;
+        self.so_far.end(|text, call, finish| match refusal {
+            Some(refusal) => (refusal, Finish::Refusal),
+            None => (call.unwrap_or(text), finish),
+        })
     }
 }
 

@@ -3,7 +3,7 @@
 use countersign_wire::infer::{Message, Request};
 use serde_json::{Map, Value};
 
-use crate::redact::Redactor;
+use countersign_secret::redact::Redactor;
 
 /// A request without secrets: the planner may have read one in a file or in a tool's output.
 pub(crate) fn request(secrets: &Redactor, request: Request) -> Request {
@@ -42,15 +42,14 @@ fn value(secrets: &Redactor, value: Value) -> Value {
 
 #[cfg(test)]
 mod tests {
+    use countersign_secret::redact::Redactor;
     use countersign_wire::infer::{Message, Request, Role};
     use serde_json::json;
 
     use super::{answer, request};
-    use crate::redact::Redactor;
-    use crate::secrets::Value;
 
     fn secrets() -> Redactor {
-        Redactor::of([("door", &Value::new(b"hunter2".to_vec()))])
+        Redactor::of([("door", b"hunter2".as_slice())])
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use countersign_wire::infer::{ANSWER_LIMIT, Finish};
 use serde_json::Value;
 
-use super::fault::Fault;
+use super::fault::{Fault, excerpt};
 
 /// The name of the one tool, whose arguments are the answer, and of the schema.
 pub(crate) const TOOL: &str = "answer";
@@ -68,6 +68,91 @@ impl Text {
     pub(crate) fn into_string(self) -> String {
         self.0
     }
+}
+
+/// What of an answer has arrived, in either dialect.
+#[derive(Debug)]
+pub(crate) struct Arrived {
+    /// Whether the tool that carries the answer was offered.
+    pub(crate) offered: bool,
+    pub(crate) text: Text,
+    /// The arguments of the tool.
+    pub(crate) call: Option<Text>,
+    pub(crate) finish: Option<Finish>,
+    pub(crate) model: String,
+    pub(crate) usage: Claimed,
+    /// Whether the provider said that nothing follows.
+    pub(crate) done: bool,
+}
+
+impl Arrived {
+    /// Nothing yet.
+    pub(crate) fn nothing(offered: bool) -> Self {
+        Self {
+            offered,
+            text: Text::default(),
+            call: None,
+            finish: None,
+            model: String::new(),
+            usage: Claimed::default(),
+            done: false,
+        }
+    }
+
+    /// Whether more of the answer may come.
+    ///
+    /// # Errors
+    /// It ended before.
+    pub(crate) fn goes_on(&self) -> Result<(), Fault> {
+        if self.finish.is_some() { Err(Fault::garbage("the answer goes on after its end")) } else { Ok(()) }
+    }
+
+    /// Whether a tool may be called by this name, or by none where the dialect said it before.
+    ///
+    /// # Errors
+    /// None was offered, or another one.
+    pub(crate) fn may_call(&self, name: Option<&str>) -> Result<(), Fault> {
+        if !self.offered {
+            return Err(Fault::garbage("the model called a tool, but it was given none"));
+        }
+        match name.filter(|name| *name != TOOL) {
+            None => Ok(()),
+            Some(name) => {
+                let name = excerpt(name);
+                Err(Fault::garbage(format!("the model called the tool `{name}`, which it was not given")))
+            }
+        }
+    }
+
+    /// What the model wrote, once no more bytes come, in these words.
+    ///
+    /// # Errors
+    /// The answer does not end.
+    pub(crate) fn end(
+        self,
+        words: impl FnOnce(Text, Option<Text>, Finish) -> (Text, Finish),
+    ) -> Result<Written, Fault> {
+        let Some(finish) = self.finish else {
+            return Err(if self.done {
+                Fault::garbage("the answer ends without a reason to end")
+            } else {
+                Fault::unavailable("the answer broke off before its end")
+            });
+        };
+        let (text, finish) = words(self.text, self.call, finish);
+        Written { text: text.into_string(), finish, model: self.model, usage: self.usage }.checked()
+    }
+}
+
+/// More than one call, where one answer was asked for.
+pub(crate) fn several_calls() -> Fault {
+    Fault::garbage("several tool calls, but one answer was asked for")
+}
+
+/// An end for a reason that this version does not know.
+pub(crate) fn odd_end(reason: &str) -> Fault {
+    let reason = excerpt(reason);
+    Fault::garbage(format!("the answer ends for the unknown reason `{reason}`"))
 }
 
 /// A tool's parameters are an object; no provider takes another schema there.

@@ -76,6 +76,7 @@ impl House {
             gate_key: key().verifying_key().to_bytes().to_vec(),
             epoch: EPOCH,
             configuration: configuration.as_bytes().to_vec(),
+            state: String::new(),
         }));
         self.wait(|kind| match kind {
             from_broker::Kind::Booted(booted) => Some(booted.clone()),

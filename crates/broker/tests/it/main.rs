@@ -1,12 +1,19 @@
 //! The real process over its real socket, against servers that do what attackers' servers do.
 
-#![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    reason = "tests"
+)]
 
 mod attacks;
 mod fetching;
 mod house;
 mod leases;
 mod mcp;
+mod memory;
 mod model;
 mod schema;
 mod secrets;

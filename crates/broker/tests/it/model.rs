@@ -176,6 +176,43 @@ fn a_budget_is_a_hard_stop_until_a_person_raises_it() {
     assert_eq!(server.seen().len(), 3);
 }
 
+/// Killed at any moment: what was spent is spent, and what was under way counts as its estimate.
+#[test]
+fn a_broker_that_is_killed_forgets_nothing_that_was_spent() {
+    let server = Server::start([Reply::stream(TEXT), Reply::stream(CUT_OFF).end(End::Silence)]);
+    let state = tempfile::tempdir().unwrap();
+    let folder = state.path().join("broker");
+    let budget = |tokens: u32| at(&server, "openai", &format!("budget: {{tokens_per_case: {tokens}}}\n"));
+    let start = |tokens: u32| Broker::start_in(&folder, &budget(tokens), &[("MODEL_KEY", KEY)]);
+    let mut first = start(120);
+    first.infer("case-1", &request("x")).answer();
+    // SIGKILL: a test's broker has no other end.
+    drop(first);
+
+    let mut second = start(120);
+    let failure = second.infer("case-1", &request("x")).failure();
+    assert_eq!(failure.kind, FailureKind::Budget);
+    assert!(failure.message.contains("has used 17"), "{failure:?}");
+    assert_eq!(second.boot(&budget(150)), "");
+    let before = server.sent();
+    second.begin("case-1", "public", &request("x"));
+    while server.sent() == before {
+        std::thread::yield_now();
+    }
+    drop(second);
+
+    let mut third = start(220);
+    let failure = third.infer("case-1", &request("x")).failure();
+    assert_eq!(failure.kind, FailureKind::Budget, "{failure:?}");
+    assert!(!failure.message.contains("has used 17;"), "{failure:?}");
+    assert_eq!(server.seen().len(), 2);
+    server.then(Reply::stream(TEXT));
+    third.infer("case-2", &request("x")).answer();
+    third.case_ended("case-1");
+    server.then(Reply::stream(TEXT));
+    third.infer("case-1", &request("x")).answer();
+}
+
 #[test]
 fn money_is_a_budget_too() {
     let server = Server::start([Reply::stream(TEXT)]);

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use countersign_plan::egress::Egress;
+use countersign_secret::handover::Asking;
 use countersign_wire::broker::to_broker::{self, Kind};
 use countersign_wire::egress::{ask, reply};
 
@@ -276,17 +277,26 @@ fn what_vault_says_beyond_its_protocol_reaches_nobody() {
     assert_eq!(server.seen().len(), 0);
 }
 
-/// INV-10: only a grant that says so shows a value to a step, and the ledger hears of it.
+/// INV-10: only a grant that says so shows a value to a step, sealed to its ask, and the ledger hears of it.
 #[test]
 fn a_value_is_shown_only_to_a_step_whose_grant_exposes_it() {
     let mut house = House::start("schema: countersign.broker/v1\nsecrets: {s: {from: {env: V}}}\n", &[("V", VALUE)]);
+    let reveal = |name: &str, key: &[u8]| ask::Kind::Reveal(ask::Reveal { name: name.to_owned(), key: key.to_vec() });
+    let asking = Asking::begin().unwrap();
     let id = house.lease(Egress { secrets: vec![handle("s", &[])], ..Egress::default() });
-    assert!(house.refusal(id, ask::Kind::Reveal("s".to_owned())).violation);
+    assert!(house.refusal(id, reveal("s", &asking.public())).violation);
     let mut exposed = handle("s", &[]);
     exposed.exposed = true;
     let id = house.lease(Egress { secrets: vec![exposed], ..Egress::default() });
-    assert!(house.refusal(id, ask::Kind::Reveal("other".to_owned())).violation);
-    let (kind, _) = house.ask(id, ask::Kind::Reveal("s".to_owned()));
-    assert_eq!(kind, reply::Kind::Revealed(VALUE.as_bytes().to_vec()));
+    assert!(house.refusal(id, reveal("other", &asking.public())).violation);
+    for wrong in [&[][..], &[0; 32], &[7; 31]] {
+        let refused = house.refusal(id, reveal("s", wrong));
+        assert!(!refused.violation && refused.message.contains("no key"), "{refused:?}");
+    }
+    assert!(!house.events.iter().any(|event| event.message.contains("was shown")));
+    let (kind, _) = house.ask(id, reveal("s", &asking.public()));
+    let reply::Kind::Revealed(sealed) = kind else { panic!("{kind:?}") };
+    assert!(!sealed.windows(VALUE.len()).any(|part| part == VALUE.as_bytes()), "whoever passes it on has nothing");
+    assert_eq!(asking.open("s", &sealed).unwrap().as_slice(), VALUE.as_bytes());
     assert!(house.events.iter().any(|event| event.message.contains("was shown the value of secret `s`")));
 }

@@ -77,16 +77,27 @@ pub(super) fn show(
     detail: Detail,
     out: &Out,
 ) -> Result<Option<(CaseView, Reviewed)>, Failure> {
+    let (lines, shown) = look(paths, case, judged, detail)?;
+    out.lines(&lines)?;
+    Ok(shown)
+}
+
+/// The plan that was judged, and how it looks; the verdict alone where no plan was made.
+pub(super) fn look(
+    paths: &Paths,
+    case: &str,
+    judged: &Judged,
+    detail: Detail,
+) -> Result<(Vec<Line>, Option<(CaseView, Reviewed)>), Failure> {
     let view = Proposer::connect(paths, Start::Never)?.show(case)?;
     if view.plan.is_empty() {
         let mut lines = verdict::head(&judged.verdict);
         lines.extend(verdict::findings(&judged.verdict.reasons));
-        out.lines(&lines)?;
-        return Ok(None);
+        return Ok((lines, None));
     }
     let shown = Reviewed::read(view.plan.as_bytes(), judged.verdict.plan_digest)?;
-    out.lines(&review(&shown, &judged.verdict, &builtin()?, detail))?;
-    Ok(Some((view, shown)))
+    let lines = review(&shown, &judged.verdict, &builtin()?, detail);
+    Ok((lines, Some((view, shown))))
 }
 
 /// The built-in tools, to say what a step's tool does.

@@ -15,15 +15,20 @@ use countersign_wire::broker::from_broker::{self, Booted};
 use countersign_wire::broker::to_broker::{self, Boot, CaseEnded, Describe, Lease};
 use countersign_wire::operator::BrokerView;
 use countersign_wire::propose::CaseEvent;
+use countersign_wire::propose::to_monitor::Kind;
 use serde_json::Value;
 
 use super::operate::{answer, fail};
 use super::step::{Cut, Egress};
-use super::{Answer, OperateReply, State};
+use super::{Answer, OperateReply, ProposeReply, State};
 use crate::broker::{Broker, BrokerEvent, Leased};
+use crate::peer::Peer;
 
 /// The broker's configuration, in the configuration folder.
 const CONFIGURATION: &str = "broker.yaml";
+
+/// The broker's own folder, in the state folder.
+const STATE: &str = "broker";
 
 /// What the broker may say of its own accord in a minute before it is only logged.
 const REMARKS: u32 = 120;
@@ -47,6 +52,10 @@ pub(crate) struct Brokerage {
     remarks: (Instant, u32),
     /// Operators who asked about an MCP server.
     describing: HashMap<u64, OperateReply>,
+    /// Services whose change requests are being read.
+    reading: HashMap<u64, String>,
+    /// Proposals that wait for them.
+    parked: Vec<(Kind, Peer, ProposeReply)>,
 }
 
 impl Brokerage {
@@ -63,6 +72,8 @@ impl Brokerage {
             asking: Vec::new(),
             remarks: (Instant::now(), 0),
             describing: HashMap::new(),
+            reading: HashMap::new(),
+            parked: Vec::new(),
         }
     }
 
@@ -105,7 +116,8 @@ impl State {
         }
         if brokerage.given != Some(digest) {
             let gate_key = self.gate.public_key().to_bytes().to_vec();
-            brokerage.tell(to_broker::Kind::Boot(Boot { gate_key, epoch: self.gate.epoch(), configuration }))?;
+            let state = self.folders.state.join(STATE).to_string_lossy().into_owned();
+            brokerage.tell(to_broker::Kind::Boot(Boot { gate_key, epoch: self.gate.epoch(), configuration, state }))?;
             brokerage.given = Some(digest);
             brokerage.view = None;
         }
@@ -230,6 +242,7 @@ impl State {
                     Err(e) => fail(&reply, "internal.error", &e.to_string()),
                 }
             }
+            from_broker::Kind::ChangesRead(read) => self.changes_read(read),
             from_broker::Kind::Event(event) => self.broker_remark(event),
             from_broker::Kind::Progress(progress) => self.thinking(progress.id, progress.bytes),
             from_broker::Kind::Inferred(inferred) => self.inferred(inferred),
@@ -314,6 +327,50 @@ impl State {
         }
     }
 
+    /// Whether a proposal waits for change requests that nobody has read yet. What comes of its configuration is said when it is
+    /// judged.
+    pub(super) fn waits_for_changes(&mut self, cwd: &str, deployment: &str, peer: Peer) -> bool {
+        drop(self.configurations.for_submission(cwd, deployment, peer));
+        self.ask_changes();
+        self.configurations.is_service_unread() && !self.brokerage.reading.is_empty()
+    }
+
+    /// Keeps a proposal until the change requests are there, or are not to be had.
+    pub(super) fn park(&mut self, kind: Kind, peer: Peer, reply: ProposeReply) {
+        self.brokerage.parked.push((kind, peer, reply));
+    }
+
+    /// Has the broker read the change requests of services that were not read for a while.
+    pub(super) fn ask_changes(&mut self) {
+        for service in self.configurations.services_due() {
+            let id = self.brokerage.number();
+            let changes = to_broker::Changes { id, service: service.clone().into_bytes() };
+            match self.broker().and_then(|broker| broker.tell(to_broker::Kind::Changes(changes))) {
+                Ok(()) => drop(self.brokerage.reading.insert(id, service)),
+                Err(message) => crate::log(&format!("change requests: {message}")),
+            }
+        }
+    }
+
+    fn changes_read(&mut self, read: from_broker::ChangesRead) {
+        let Some(service) = self.brokerage.reading.remove(&read.id) else { return };
+        if read.error.is_empty() {
+            self.configurations.service_read(&service, read.document);
+        } else {
+            crate::log(&format!("the change requests of {service} cannot be read: {}", read.error));
+        }
+        self.unpark();
+    }
+
+    /// Judges what waited for change requests, with those that there are.
+    fn unpark(&mut self) {
+        if self.brokerage.reading.is_empty() {
+            for (kind, peer, reply) in std::mem::take(&mut self.brokerage.parked) {
+                self.propose(kind, peer, reply);
+            }
+        }
+    }
+
     /// A step child tried to leave its permit: it is ended, and the gate is told when it is gone (INV-9).
     fn offended(&mut self, generation: u64, lease: u64, message: String) {
         if let Some((case, id)) = self.holder(generation, lease) {
@@ -336,6 +393,8 @@ impl State {
         for (_, reply) in self.brokerage.describing.drain() {
             fail(&reply, "broker.unreachable", &lost);
         }
+        self.brokerage.reading.clear();
+        self.unpark();
         self.broker_answered(Some(&lost));
         self.nothing_inferred(&lost);
         let holders = self.runs.iter().filter_map(|(case, run)| {

@@ -62,6 +62,16 @@ impl State {
     }
 
     pub(crate) fn propose(&mut self, kind: Kind, peer: Peer, reply: ProposeReply) {
+        let place = match &kind {
+            Kind::Submit(submit) => Some((&submit.cwd, &submit.deployment)),
+            Kind::Pursue(pursue) => Some((&pursue.cwd, &pursue.deployment)),
+            Kind::Watch(_) | Kind::Show(_) => None,
+        };
+        if let Some((cwd, deployment)) = place
+            && self.waits_for_changes(cwd, deployment, peer)
+        {
+            return self.park(kind, peer, reply);
+        }
         match kind {
             Kind::Submit(submit) => match self.submission(submit, peer) {
                 Ok(submission) => self.event(Event::Submit(Box::new(submission)), Answer::Proposer(reply)),

@@ -13,6 +13,7 @@
 )]
 
 mod attack;
+mod broker;
 mod crash;
 mod goal;
 mod harness;

@@ -17,7 +17,7 @@ use crate::harness::{Monitor, wait_for};
 const MODEL_KEY: &str = "model-key-8c1f60d2a94b7e35";
 const STEP_SECRET: &str = "step-secret-51e7b0934dca2f68";
 /// What no process has in memory: the control of the search.
-const NOBODYS: &str = "nobodys-secret-07d4e2b98f1a6c53";
+pub(crate) const NOBODYS: &str = "nobodys-secret-07d4e2b98f1a6c53";
 
 /// A model and the server of a step in one: the step's answer waits until it is let go.
 struct Server {
@@ -86,14 +86,14 @@ fn turn(turn: Value) -> String {
     said(&json!({"thought": "t", "turn": turn}).to_string())
 }
 
-fn keep(monitor: &Monitor, name: &str, value: &str) {
+pub(crate) fn keep(monitor: &Monitor, name: &str, value: &str) {
     let mut options = std::fs::File::options();
     let mut file = options.create_new(true).write(true).mode(0o600).open(monitor.path(name)).unwrap();
     file.write_all(value.as_bytes()).unwrap();
 }
 
 /// The processes below the zygote of this monitor, by the name that they were started under; the monitor, its zygote and its broker too.
-fn processes(monitor: &Monitor) -> BTreeMap<u32, String> {
+pub(crate) fn processes(monitor: &Monitor) -> BTreeMap<u32, String> {
     let zygote = monitor.processes("countersign-zygote");
     let [zygote] = zygote.as_slice() else { panic!("one zygote: {zygote:?}") };
     let parent = |pid: u32| {
@@ -117,7 +117,7 @@ fn processes(monitor: &Monitor) -> BTreeMap<u32, String> {
 }
 
 /// How often each of `wanted` stands in what can be read of a process's memory, and how many bytes that was.
-fn search(pid: u32, wanted: [&str; 3]) -> std::io::Result<([usize; 3], usize)> {
+pub(crate) fn search(pid: u32, wanted: [&str; 3]) -> std::io::Result<([usize; 3], usize)> {
     let memory = std::fs::File::open(format!("/proc/{pid}/mem"))?;
     let (mut found, mut read) = ([0; 3], 0);
     for line in std::fs::read_to_string(format!("/proc/{pid}/maps"))?.lines() {

@@ -89,7 +89,7 @@ impl Builtin {
             "create_directory" => Self::MakeDirectory,
             "move_file" => Self::Move,
             "copy_file" => Self::Copy,
-            "execute_command" | "run_program" => Self::Program,
+            "execute_command" | "run_program" | "mcp_describe" => Self::Program,
             "git" => Self::Git,
             "memory_read" => Self::MemoryRead,
             "memory_write" => Self::MemoryWrite,

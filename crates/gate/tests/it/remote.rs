@@ -69,7 +69,8 @@ fn house() -> House {
             "driver": {"builtin": "write_file"}, "target": {"kind": "file", "arg": "/path"}, "reversibility": "snapshot",
         })),
         tool("reveal", "admin", &json!({"key": {}}), &json!({
-            "driver": {"command": {"argv": ["cargo", {"arg": "/key"}]}}, "accepts_secret": ["/key"], "exposes": true,
+            "driver": {"command": {"argv": ["cargo", "login"], "stdin": {"arg": "/key"}, "env": {"PARTNER": {"secret": "partner"}}}},
+            "accepts_secret": ["/key"], "exposes": true,
         })),
         tool("peek", "read", &json!({"key": {}}), &json!({
             "driver": {"command": {"argv": ["cargo", {"arg": "/key"}]}}, "accepts_secret": ["/key"],
@@ -216,8 +217,23 @@ fn a_program_gets_no_secret_by_the_way() {
     let mut house = house();
     let key = json!({"key": {"$secret": "token"}});
     assert_eq!(blocked(&mut house, &one("peek", &key)).reasons[0].code, Code::ToolSecretRefused);
-    let case = started(&mut house, &one("reveal", &key));
-    assert_eq!(refused(&house.request(&case, "s", Phase::Act)), Some(Code::ToolDriverUnavailable));
+}
+
+/// INV-1, INV-10: what is revealed is judged, asked for, and named in the permit; the arguments hold the handle.
+#[test]
+fn a_program_that_says_so_is_granted_the_value_and_somebody_is_asked() {
+    let mut house = house();
+    let plan = one("reveal", &json!({"key": {"$secret": "token"}}));
+    let (verdict, _) = house.submit(&plan);
+    assert_eq!(verdict.decision, Decision::RequireApproval, "{verdict:#?}");
+    let told = |name: &str| verdict.reasons.iter().any(|reason| reason.message.contains(&format!("the value of the secret `{name}`")));
+    assert!(told("token") && told("partner"), "{verdict:#?}");
+    let run = acted(&mut house, &plan);
+    let secrets: Vec<_> = run.spec.egress.secrets.iter().map(|grant| (grant.name.as_str(), grant.exposed)).collect();
+    assert_eq!(secrets, [("partner", true), ("token", true)]);
+    assert_eq!(run.order.args, json!({"key": {"$secret": "token"}}));
+    let permit = VerifiedPermit::verify(&run.permit, &house.gate.public_key(), house.gate.epoch()).unwrap();
+    assert_eq!(permit.claims().spec_digest, run.spec.digest().unwrap());
 }
 
 /// A template's host is the manifest's; an argument is one path segment and leads nowhere else.
@@ -322,6 +338,13 @@ fn a_program_reaches_the_hosts_that_its_plan_names() {
     assert!(run.spec.egress.is_empty());
     let git = one("git", &json!({"repo": ".", "args": ["push", "https://x.corp.example/r.git", "main"]}));
     let case = started(&mut house, &git);
+    house.run(&case, "s", Phase::Snapshot);
+    house.observe(&case, crate::house::kept());
+    let run = house.run(&case, "s", Phase::Act);
+    assert_eq!(run.spec.egress, Egress { connect: vec![at("x.corp.example", 443, true)], ..Egress::default() });
+    assert_eq!((run.spec.profile, run.spec.loopback), (Profile::Toolchain, true));
+    // What a remote is called says nothing about where it is.
+    let case = started(&mut house, &one("git", &json!({"repo": ".", "args": ["push", "origin", "main"]})));
     assert_eq!(refused(&house.request(&case, "s", Phase::Snapshot)), Some(Code::ToolDriverUnavailable));
 }
 

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Arguments, Definition, Driver, Effect, Part, Reversibility, Tool};
+use super::{Arguments, Definition, Driver, Effect, Handed, Part, Reversibility, Tool};
 use crate::canonical;
 use crate::digest::Digest;
 use crate::document::{self, Bounds, DocumentError};
@@ -137,6 +137,7 @@ fn check(value: Value) -> Result<Tool, DocumentError> {
         return Err(DocumentError::at("/exposes", "a tool that sees raw secrets has the effect `admin`"));
     }
     driver(&definition)?;
+    handed(&definition)?;
     let arguments = Arguments::compile(&definition.args).map_err(|e| DocumentError::at("/args", e))?;
     Ok(Tool { definition, digest, arguments })
 }
@@ -150,6 +151,55 @@ fn known(args: &Value, at: &Pointer) -> Result<(), DocumentError> {
     } else {
         Err(DocumentError::at("", format!("the arguments have no property `{}`", crate::text::escape(first))))
     }
+}
+
+/// What a program is handed has a place that exists; the value of a secret is handed to none that does not say so, and in no
+/// other way.
+fn handed(definition: &Definition) -> Result<(), DocumentError> {
+    let all = definition.driver.handed();
+    for (place, handed) in &all {
+        let at = format!("/driver{place}");
+        let name = place.rsplit('/').next().unwrap_or_default();
+        if !place.ends_with("/stdin") && !is_variable(name) {
+            return Err(DocumentError::at(at, "a name of an environment variable is needed"));
+        }
+        match handed {
+            Handed::Literal(_) => {}
+            Handed::Argument(argument) => known(&definition.args, &argument.arg).map_err(|e| e.below(&at))?,
+            Handed::Secret(_) if definition.exposes => {}
+            Handed::Secret(_) => {
+                let what = "a program that is handed a secret sees it: say `exposes: true`";
+                return Err(DocumentError::at(at, what));
+            }
+        }
+    }
+    if let Driver::Command(command) = &definition.driver
+        && let Some(twice) = command.env.keys().find(|name| command.files.contains_key(*name))
+    {
+        let place = format!("/driver/command/files/{}", Pointer::escape(twice));
+        return Err(DocumentError::at(place, "the variable has a value already"));
+    }
+    if !definition.exposes {
+        return Ok(());
+    }
+    if matches!(definition.driver, Driver::Builtin(_) | Driver::Http(_)) {
+        return Err(DocumentError::at("/exposes", "only a program can be handed the value of a secret"));
+    }
+    let nothing = matches!(definition.driver, Driver::None);
+    for (i, place) in definition.accepts_secret.iter().enumerate().filter(|_| !nothing) {
+        let takes = |handed: &Handed| matches!(handed, Handed::Argument(argument) if argument.arg == *place);
+        if !all.iter().any(|(_, handed)| takes(handed)) {
+            let what = "a program takes a secret by `env`, `stdin` or `files`, not in its command line or a message";
+            return Err(DocumentError::at(format!("/accepts_secret/{i}"), what));
+        }
+    }
+    Ok(())
+}
+
+fn is_variable(name: &str) -> bool {
+    let mut bytes = name.bytes();
+    bytes.next().is_some_and(|b| b.is_ascii_alphabetic() || b == b'_')
+        && bytes.all(|b| b.is_ascii_alphanumeric() || b == b'_')
 }
 
 /// What a driver names has to exist, and what decides where it goes has to be a literal.

@@ -32,6 +32,7 @@ fn the_built_in_tools_are_those_of_the_contract() {
             "git",
             "http_request",
             "list_directory",
+            "mcp_describe",
             "memory_read",
             "memory_write",
             "move_file",
@@ -116,6 +117,58 @@ fn manifests_that_contradict_themselves_do_not_load() {
     shadow["name"] = json!("read_file");
     assert!(manifest.extend(vec![shadow]).is_err());
     assert!(Manifest::default().extend(vec![definition(), definition()]).is_err());
+}
+
+/// INV-10: a command line is no place for a secret, and a tool that sees one says so.
+#[test]
+fn a_program_is_handed_a_secret_only_where_its_manifest_says_so() {
+    let with = |exposes: bool, accepts: Value, driver: Value| {
+        let mut tool = definition();
+        tool["args"] = json!({"type": "object", "properties": {"to": {"type": "string"}, "amount": {}, "key": {}}});
+        tool["effect"] = json!("admin");
+        tool["reversibility"] = json!("irreversible");
+        for (name, value) in [("accepts_secret", accepts), ("exposes", json!(exposes)), ("driver", driver)] {
+            tool[name] = value;
+        }
+        let mut manifest = Manifest::default();
+        manifest.extend(vec![tool]).map(|()| {
+            let tool = manifest.get(&"pay".parse().unwrap()).unwrap();
+            tool.definition().driver.secrets().iter().map(|name| name.as_str().to_owned()).collect::<Vec<_>>()
+        })
+    };
+    let command = |more: Value| {
+        let mut driver = json!({"argv": ["deploy", {"arg": "/to"}]});
+        driver.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        json!({ "command": driver })
+    };
+    let (none, key) = (json!([]), json!(["/key"]));
+    for place in [
+        json!({"env": {"K": {"arg": "/key"}}}),
+        json!({"stdin": {"arg": "/key"}}),
+        json!({"files": {"K": {"arg": "/key"}}}),
+    ] {
+        assert_eq!(with(true, key.clone(), command(place)).unwrap(), Vec::<String>::new());
+    }
+    let fixed = command(json!({"env": {"K": {"secret": "k"}, "L": "as it stands"}}));
+    assert_eq!(with(true, none.clone(), fixed.clone()).unwrap(), ["k"]);
+    let server = json!({"mcp": {"server": "s", "tool": "t", "argv": ["serve"], "env": {"K": {"secret": "k"}}}});
+    assert_eq!(with(true, none.clone(), server.clone()).unwrap(), ["k"]);
+    let auth = json!({"http": {"method": "GET", "url": "https://h.example/", "auth": {"bearer": {"secret": "k"}}}});
+    assert_eq!(with(false, none.clone(), auth.clone()).unwrap(), ["k"]);
+    for (exposes, accepts, driver) in [
+        (false, none.clone(), fixed),
+        (false, none.clone(), server),
+        (true, none.clone(), auth),
+        (true, none.clone(), json!({"builtin": "run_program"})),
+        (true, key.clone(), command(json!({}))),
+        (true, key, json!({"command": {"argv": ["deploy", {"arg": "/key"}]}})),
+        (true, none.clone(), command(json!({"env": {"not a name": "x"}}))),
+        (true, none.clone(), command(json!({"env": {"K": "x"}, "files": {"K": "y"}}))),
+        (true, none.clone(), command(json!({"env": {"K": {"arg": "/nobody"}}}))),
+        (true, none, command(json!({"env": {"K": {"secret": "k", "more": 1}}}))),
+    ] {
+        assert!(with(exposes, accepts, driver.clone()).is_err(), "{driver}");
+    }
 }
 
 #[test]

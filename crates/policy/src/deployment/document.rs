@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use countersign_plan::document::{self, Bounds, DocumentError};
+use countersign_plan::egress::Service;
 use countersign_plan::id::Reference;
 use countersign_plan::tool::TargetKind;
 use schemars::JsonSchema;
@@ -163,8 +164,8 @@ pub struct ProtectedDocument {
 pub enum ChangeSource {
     /// A `countersign.changes/v1` file.
     File(String),
-    /// A service; read by the broker.
-    Http(Value),
+    /// A service that answers with such a document; read by the broker.
+    Http(Service),
 }
 
 /// Who approves, and when.

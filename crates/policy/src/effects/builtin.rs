@@ -63,6 +63,7 @@ impl Deriving<'_> {
             "database_query" => self.database(tool),
             "git" => self.git(tool),
             "run_program" => self.run_program(),
+            "mcp_describe" => self.mcp_describe(),
             "execute_command" => self.execute_command(),
             // Memory, messages, and built-in tools that a later version adds: as declared.
             _ => self.declared(tool),

@@ -11,7 +11,7 @@ use countersign_plan::value::Expr;
 use url::Url;
 
 use super::arguments::Arg;
-use super::{By, Derived, Deriving, Scene};
+use super::{By, Derived, Deriving, Scene, Touch};
 use crate::deployment::{Deployment, Standing};
 use crate::hosts::{Endpoint, Host};
 use crate::identities;
@@ -42,6 +42,8 @@ pub(crate) fn of(
             }
             "send_message" => egress.channel = text("channel"),
             "run_program" | "execute_command" => egress.connect = connections(derived, deployment),
+            "mcp_describe" => egress.describe = text("server"),
+            "git" => egress.connect = grants(derived.touches.iter(), deployment),
             _ => {}
         },
         Driver::Http(driver) => {
@@ -71,7 +73,7 @@ pub(crate) fn of(
     egress
 }
 
-/// The secrets that a step uses: by its arguments, and by its tool's own authentication.
+/// The secrets that a step uses: by its arguments, and by what its tool itself names.
 pub(crate) fn secrets(tool: &Definition, args: &Expr) -> BTreeSet<Reference> {
     let mut names = BTreeSet::new();
     args.references(&mut |_, expr| {
@@ -79,9 +81,7 @@ pub(crate) fn secrets(tool: &Definition, args: &Expr) -> BTreeSet<Reference> {
             names.insert(name.clone());
         }
     });
-    if let Driver::Http(driver) = &tool.driver {
-        names.extend(driver.auth.as_ref().map(|auth| auth.secret().clone()));
-    }
+    names.extend(tool.driver.secrets().into_iter().cloned());
     names
 }
 
@@ -98,9 +98,12 @@ fn http(method: &str, url: &str, deployment: &Deployment) -> Option<HttpGrant> {
 
 /// Programs of the step may open streams to the hosts that the plan's privileges name and the review judged.
 fn connections(derived: &Derived, deployment: &Deployment) -> Vec<HostGrant> {
-    let sends = derived.touches.iter().filter(|touch| touch.effect == Effect::Send || touch.by == By::Command);
-    let mut grants: Vec<HostGrant> =
-        sends.filter_map(|touch| touch.endpoint.as_ref()).filter_map(|at| host(at, deployment)).collect();
+    grants(derived.touches.iter().filter(|touch| touch.effect == Effect::Send || touch.by == By::Command), deployment)
+}
+
+fn grants<'t>(touches: impl Iterator<Item = &'t Touch>, deployment: &Deployment) -> Vec<HostGrant> {
+    let endpoints = touches.filter_map(|touch| touch.endpoint.as_ref());
+    let mut grants: Vec<HostGrant> = endpoints.filter_map(|at| host(at, deployment)).collect();
     grants.sort();
     grants.dedup();
     grants

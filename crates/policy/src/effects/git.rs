@@ -131,6 +131,8 @@ impl Deriving<'_> {
     fn remote(&mut self, effect: Effect, words: &[&str]) {
         let named = words.iter().find(|word| !word.starts_with('-')).copied().unwrap_or("origin");
         if named.starts_with("https://") || named.starts_with("http://") {
+            // Its part that speaks HTTP is another program, with libraries and authorities of the system.
+            self.out.profile = Some(Profile::Toolchain);
             self.endpoint(effect, TargetKind::Url, named, Endpoint::of_url(named));
             return;
         }
@@ -250,7 +252,7 @@ fn understand<'w>(words: &'w [&'w str]) -> Option<(Does, &'w [&'w str])> {
             }
         }
         "restore" | "clean" | "rm" | "gc" | "prune" | "repack" | "update-ref" | "sparse-checkout" => Does::Delete,
-        "fetch" | "pull" | "ls-remote" => {
+        "fetch" | "pull" | "ls-remote" | "clone" => {
             if has(&["--force", "-f", "--prune", "-p"]) && *subcommand != "ls-remote" {
                 Does::Delete
             } else {
@@ -322,6 +324,7 @@ mod tests {
             ("config --get user.email", Does::Read),
             ("remote add evil https://evil.example/x", Does::Configure),
             ("fetch origin", Does::Fetch),
+            ("clone https://git.example/r.git r", Does::Fetch),
             ("push origin main", Does::Push),
             ("push --force origin main", Does::PushLoss),
             ("push -f", Does::PushLoss),

@@ -87,6 +87,27 @@ impl Deriving<'_> {
         self.surroundings();
     }
 
+    /// A server that is started to say what it offers: any code, that reads the workspace, where it may lie, and changes nothing.
+    pub(super) fn mcp_describe(&mut self) {
+        self.out.profile = Some(Profile::Toolchain);
+        self.out.execution = Execution::Uncatalogued;
+        let words: Option<Vec<String>> = match self.named("argv") {
+            Arg::List(argv) => argv.iter().map(|word| word.text().map(str::to_owned)).collect(),
+            Arg::Text(_) | Arg::Open | Arg::Absent | Arg::Other => None,
+        };
+        let Some((program, rest)) = words.as_ref().and_then(|words| words.split_first()) else {
+            self.found(Code::ToolReference, Decision::Block, "/argv is a list of literal words");
+            return;
+        };
+        self.entry_program(program);
+        if let Some(hidden) = rest.iter().find_map(|word| text::check_visible(word).err()) {
+            self.found(Code::PlanHiddenText, Decision::Block, format!("/argv hides something: {hidden}"));
+        }
+        for dir in self.scene.deployment.workspace().to_vec() {
+            self.path(Effect::Read, TargetKind::Directory, &dir, true, By::View);
+        }
+    }
+
     /// The program that is started: looked up by name in the fixed path, or the file that is named.
     pub(super) fn entry_program(&mut self, program: &str) {
         if let Err(hidden) = text::check_name(program) {

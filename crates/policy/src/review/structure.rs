@@ -82,6 +82,10 @@ pub(super) fn secrets(
     let endpoints = || derived.touches.iter().filter_map(|touch| touch.endpoint.as_ref());
     let nowhere = derived.open.iter().any(|open| matches!(open.kind, TargetKind::Host | TargetKind::Url));
     for name in effects::secrets(definition, args) {
+        if definition.exposes {
+            let message = format!("{} would see the value of the secret `{name}` itself", definition.name);
+            reasons.push(Reason::new(Code::ToolSecretExposed, Decision::RequireApproval, message));
+        }
         for endpoint in endpoints().filter(|endpoint| !request.deployment.secret_may_reach(&name, endpoint)) {
             let message = format!("the secret `{name}` is not for {endpoint}");
             let fix = format!("bind it in the deployment: `secrets: {{{name}: {{hosts: […]}}}}`");

@@ -17,7 +17,7 @@ use crate::program::Ran;
 pub(super) const CONFIGURATION_LIMIT: usize = 256 << 10;
 
 /// Settings that hold whatever the repository says, with the reason.
-const FIXED: [(&str, &str, &str); 31] = [
+const FIXED: [(&str, &str, &str); 33] = [
     ("core.fsmonitor", "false", "a program that git status runs"),
     ("core.hooksPath", "/dev/null", "programs that run at commit, checkout, merge and more"),
     ("core.pager", "cat", "a program that shows output"),
@@ -32,6 +32,8 @@ const FIXED: [(&str, &str, &str); 31] = [
     ("credential.helper", "", "a program that hands out passwords"),
     ("interactive.diffFilter", "cat", "a program that colours"),
     ("protocol.allow", "never", "programs that connect, and other repositories' hooks"),
+    ("http.followRedirects", "false", "another host than the one that was judged"),
+    ("http.sslVerify", "true", "whoever is on the way could be the server"),
     ("gpg.program", "false", "a program that signs and verifies"),
     ("gpg.ssh.program", "false", "a program that signs and verifies"),
     ("gpg.ssh.defaultKeyCommand", "false", "a program that finds keys"),
@@ -52,7 +54,7 @@ const FIXED: [(&str, &str, &str); 31] = [
 ];
 
 /// Settings whose names the repository chooses: first and last part, and what is put in their place.
-const CHOSEN: [(&str, &str, &str); 21] = [
+const CHOSEN: [(&str, &str, &str); 31] = [
     ("diff", "external", ""),
     ("filter", "clean", ""),
     ("filter", "smudge", ""),
@@ -73,6 +75,16 @@ const CHOSEN: [(&str, &str, &str); 21] = [
     ("trailer", "cmd", ""),
     ("remote", "uploadpack", "false"),
     ("remote", "receivepack", "false"),
+    ("remote", "proxy", ""),
+    ("http", "proxy", ""),
+    ("http", "sslverify", "true"),
+    ("http", "sslcainfo", ""),
+    ("http", "sslcapath", ""),
+    ("http", "sslcert", ""),
+    ("http", "sslkey", ""),
+    ("http", "extraheader", ""),
+    ("http", "cookiefile", ""),
+    ("http", "followredirects", "false"),
     ("hook", "command", "false"),
 ];
 
@@ -171,12 +183,13 @@ pub(super) fn check(args: &[String]) -> Outcome<()> {
     Ok(())
 }
 
-/// The environment of git: no configuration but the repository's, no question, no way out; and the settings that win over
-/// those of the repository.
+/// The environment of git: no configuration but the repository's, no question, no way out but the relay where the step was
+/// granted hosts; and the settings that win over those of the repository.
 pub(super) fn environment(
     mut base: BTreeMap<String, String>,
     repo: &Path,
     settings: &[Setting],
+    reaches: bool,
 ) -> BTreeMap<String, String> {
     let ceiling = repo.parent().unwrap_or(Path::new("/")).to_string_lossy().into_owned();
     let own = [
@@ -189,7 +202,7 @@ pub(super) fn environment(
         ("GIT_EDITOR", "false"),
         ("GIT_SEQUENCE_EDITOR", "false"),
         ("GIT_PAGER", "cat"),
-        ("GIT_ALLOW_PROTOCOL", "none"),
+        ("GIT_ALLOW_PROTOCOL", if reaches { "http:https" } else { "none" }),
         ("GIT_PROTOCOL_FROM_USER", "0"),
         ("GIT_OPTIONAL_LOCKS", "0"),
         ("GIT_NO_LAZY_FETCH", "1"),

@@ -2,6 +2,7 @@
 //! here runs under the step's sandbox like any program, and its standard input and output are a stream to the broker.
 
 use countersign_plan::canonical;
+use countersign_plan::confinement::SandboxSpec;
 use countersign_plan::document::{self, Bounds};
 use countersign_plan::observation::{Ending, OBSERVATION_LIMIT};
 use countersign_plan::text;
@@ -31,6 +32,12 @@ pub(super) fn call(driver: &McpDriver, args: &Value, term: Term) -> Outcome<ask:
         stdio: !driver.argv.is_empty(),
         timeout_ms: term.broker_ms,
     })
+}
+
+/// The question what the tools of a server are that runs here: a call that names none.
+pub(super) fn describe(server: String, spec: &SandboxSpec) -> ask::Mcp {
+    let timeout_ms = Term::of(spec).broker_ms;
+    ask::Mcp { server, tool: String::new(), arguments: b"{}".to_vec(), stdio: true, timeout_ms }
 }
 
 /// A tool of a server that is reached by network.

@@ -6,13 +6,14 @@ use std::time::Duration;
 
 use countersign_plan::confinement::Profile;
 use countersign_plan::observation::Ending;
-use countersign_plan::tool::{CommandDriver, Part};
+use countersign_plan::tool::{CommandDriver, Handed, Part};
 use countersign_wire::egress::ask;
 use rustix::process::Signal;
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::environment::{environment, find};
+use super::handed::Handing;
 use super::template::part;
 use super::{Outcome, Seen, git, mcp, time};
 use crate::beside::{Beside, Served};
@@ -58,6 +59,12 @@ pub(super) struct GitArguments {
     args: Vec<String>,
 }
 
+#[derive(Debug, Deserialize)]
+pub(super) struct DescribeArguments {
+    server: String,
+    argv: Vec<String>,
+}
+
 impl Runner<'_> {
     /// `run_program`: a program with its arguments, without a shell.
     pub(super) fn program(&self, args: ProgramArguments, watcher: &mut dyn Watcher) -> Outcome<Seen> {
@@ -97,32 +104,49 @@ impl Runner<'_> {
         let repo = self.roots.absolute(&repo)?;
         let path = find(self.roots.spec(), "git")?;
         let base = environment(self.roots.spec(), &BTreeMap::new())?;
+        let beside = self.beside()?;
+        let reaches = beside.relay.is_some();
         let git = |argv: Vec<String>, settings: &[git::Setting]| Invocation {
             path: path.clone(),
-            environment: git::environment(base.clone(), &repo, settings),
+            environment: git::environment(base.clone(), &repo, settings, reaches),
             cwd: repo.clone(),
             ..self.invocation(argv, Vec::new())
         };
         // Both calls believe the same files: what the first may not read, the second must not either.
         let list = Invocation { keep: git::CONFIGURATION_LIMIT, ..git(git::list(), &git::fixed()) };
         let configured = git::configured(&self.launcher.run(list, &mut Nobody)?)?;
-        Ok(self.launcher.run(git(git::argv(args), &git::settings(&configured)), watcher)?.seen())
+        let invocation = Invocation { beside, ..git(git::argv(args), &git::settings(&configured)) };
+        Ok(self.launcher.run(invocation, watcher)?.seen())
     }
 
     /// A tool whose manifest is a template of a command line: each argument is one whole element of it.
     pub(super) fn template(&self, driver: &CommandDriver, args: &Value, watcher: &mut dyn Watcher) -> Outcome<Seen> {
-        let invocation = Invocation { beside: self.beside()?, ..self.plain(command_line(driver, args)?)? };
+        let mut invocation = Invocation { beside: self.beside()?, ..self.plain(command_line(driver, args)?)? };
+        let _given = Handing::new(self.roots.spec(), args, watcher).command(driver, &mut invocation)?;
         Ok(self.launcher.run(invocation, watcher)?.seen())
     }
 
     /// An MCP server that runs here, for one call.
-    pub(super) fn serve(&self, argv: &[String], call: ask::Mcp, watcher: &mut dyn Watcher) -> Outcome<Seen> {
+    pub(super) fn serve(
+        &self,
+        argv: &[String],
+        env: &BTreeMap<String, Handed>,
+        call: ask::Mcp,
+        watcher: &mut dyn Watcher,
+    ) -> Outcome<Seen> {
         let beside = Beside { served: Some(Served::new(call)), ..self.beside()? };
-        let mut ran = self.launcher.run(Invocation { beside, ..self.plain(argv.to_vec())? }, watcher)?;
+        let mut invocation = Invocation { beside, ..self.plain(argv.to_vec())? };
+        let _given = Handing::new(self.roots.spec(), &Value::Null, watcher).environment(env, &mut invocation)?;
+        let mut ran = self.launcher.run(invocation, watcher)?;
         match ran.answer.take() {
             Some(answer) => mcp::seen(answer),
             None => Err(mcp::unanswered(&ran)),
         }
+    }
+
+    /// `mcp_describe`: an MCP server that runs here and is asked what its tools are.
+    pub(super) fn describe(&self, args: DescribeArguments, watcher: &mut dyn Watcher) -> Outcome<Seen> {
+        self.serve(&args.argv, &BTreeMap::new(), mcp::describe(args.server, self.roots.spec()), watcher)
     }
 
     /// A program with arguments and nothing else.
@@ -153,6 +177,7 @@ impl Runner<'_> {
             timeout: self.timeout(None),
             keep,
             beside: Beside::default(),
+            shown: None,
         }
     }
 

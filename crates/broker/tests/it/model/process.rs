@@ -17,6 +17,8 @@ pub(crate) struct Broker {
     child: Child,
     socket: UnixStream,
     next: u64,
+    /// Where it keeps what was spent; empty for nowhere.
+    state: String,
 }
 
 /// What came of an inference, with what was said on the way.
@@ -69,14 +71,22 @@ impl Broker {
             .stderr(Stdio::inherit())
             .spawn()
             .unwrap();
-        Self { child, socket, next: 0 }
+        Self { child, socket, next: 0, state: String::new() }
+    }
+
+    /// The same, with a folder of its own.
+    pub(crate) fn start_in(folder: &std::path::Path, configuration: &str, variables: &[(&str, &str)]) -> Self {
+        let mut broker = Self::unbooted(variables);
+        broker.state = folder.to_str().unwrap().to_owned();
+        assert_eq!(broker.boot(configuration), "");
+        broker
     }
 
     /// Boots, again if it must be; what is wrong with the configuration, or nothing.
     pub(crate) fn boot(&mut self, configuration: &str) -> String {
         let gate_key = ed25519_dalek::SigningKey::from_bytes(&[7; 32]).verifying_key().to_bytes().to_vec();
         let configuration = format!("schema: countersign.broker/v1\n{configuration}").into_bytes();
-        self.tell(to_broker::Kind::Boot(Boot { gate_key, epoch: 1, configuration }));
+        self.tell(to_broker::Kind::Boot(Boot { gate_key, epoch: 1, configuration, state: self.state.clone() }));
         loop {
             if let from_broker::Kind::Booted(booted) = self.hear() {
                 return booted.error;

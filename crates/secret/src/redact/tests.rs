@@ -5,10 +5,9 @@ use base64::engine::general_purpose::{STANDARD, URL_SAFE};
 use proptest::prelude::*;
 
 use super::Redactor;
-use crate::secrets::Value;
 
 fn redactor(value: &str) -> Redactor {
-    Redactor::of([("key", &Value::new(value.as_bytes().to_vec()))])
+    Redactor::of([("key", value.as_bytes())])
 }
 
 /// INV-10.
@@ -53,11 +52,30 @@ fn what_is_secret_of_a_value_is_taken_out_alone() {
 
 #[test]
 fn a_value_that_is_repeated_makes_no_text_grow() {
-    let redactor = Redactor::of([(&*"n".repeat(100), &Value::new(b"12345678".to_vec()))]);
+    let redactor = Redactor::of([(&*"n".repeat(100), b"12345678".as_slice())]);
     let text = "12345678".repeat(100_000);
     let redacted = redactor.redact_text(&text);
     assert_eq!(redacted.len(), text.len());
     assert!(!redacted.contains("12345678"));
+}
+
+/// INV-10: a bound that cuts a value in two shows neither half.
+#[test]
+fn the_beginning_of_a_value_at_a_cut_is_left_out() {
+    let value = "s3cr3t-0123456789";
+    let redactor = redactor(value);
+    for kept in 0..value.len() {
+        let said = format!("{}{}", "x".repeat(200), &value[..kept]);
+        let (shown, left_out) = redactor.redact_beginning(said.clone().into_bytes());
+        assert_eq!(shown.len() + left_out, said.len());
+        assert!(shown.iter().all(|byte| *byte == b'x') && shown.len() > 100, "{kept}");
+    }
+    assert_eq!(Redactor::default().redact_beginning(b"abc".to_vec()), (b"abc".to_vec(), 0));
+}
+
+#[test]
+fn what_is_shown_of_a_redactor_is_no_value() {
+    assert_eq!(format!("{:?}", redactor("s3cr3t-0123456789")), "Redactor(…)");
 }
 
 #[test]

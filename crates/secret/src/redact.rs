@@ -2,15 +2,14 @@
 //! and as JSON writes them (INV-10). A server that echoes a header gives nothing away.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use aho_corasick::{AhoCorasick, MatchKind};
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 
-use crate::secrets::Value;
-
 /// The shortest value that is a secret, in bytes: shorter ones are guessed, and stand in ordinary text.
-pub(crate) const SHORTEST: usize = 8;
+pub const SHORTEST: usize = 8;
 /// The shortest form of a value that is looked for, in bytes.
 const SHORTEST_FORM: usize = 4;
 /// How often a secret's name is put in place of its value in one text.
@@ -21,20 +20,29 @@ const NAMELESS: &str = "[secret]";
 const SHORTEST_RUN: usize = 8;
 
 /// Finds values of secrets.
-#[derive(Debug, Default)]
-pub(crate) struct Redactor {
+#[derive(Default)]
+pub struct Redactor {
     automaton: Option<AhoCorasick>,
     /// What stands in place of each pattern's match.
     marks: Vec<String>,
+    /// The length of the longest form that is looked for.
+    longest: usize,
+}
+
+impl fmt::Debug for Redactor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Redactor(…)")
+    }
 }
 
 impl Redactor {
     /// A redactor for `values`, by name.
-    pub(crate) fn of<'v>(values: impl IntoIterator<Item = (&'v str, &'v Value)>) -> Self {
+    #[must_use]
+    pub fn of<'v>(values: impl IntoIterator<Item = (&'v str, &'v [u8])>) -> Self {
         let mut patterns: BTreeMap<Vec<u8>, String> = BTreeMap::new();
         for (name, value) in values {
             let mark = format!("[secret {name}]");
-            for form in parts(value.bytes()).into_iter().flat_map(forms) {
+            for form in parts(value).into_iter().flat_map(forms) {
                 patterns.entry(form).or_insert_with(|| mark.clone());
             }
         }
@@ -42,13 +50,15 @@ impl Redactor {
         if patterns.is_empty() {
             return Self::default();
         }
+        let longest = patterns.iter().map(Vec::len).max().unwrap_or(0);
         // Patterns are few and short; a build that fails leaves nothing to search with, so `redact` then keeps nothing back but all.
         let automaton = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(&patterns).ok();
-        Self { automaton, marks }
+        Self { automaton, marks, longest }
     }
 
     /// `bytes` without any known value.
-    pub(crate) fn redact(&self, bytes: Vec<u8>) -> Vec<u8> {
+    #[must_use]
+    pub fn redact(&self, bytes: Vec<u8>) -> Vec<u8> {
         match &self.automaton {
             None if self.marks.is_empty() => bytes,
             None => Vec::new(),
@@ -61,13 +71,24 @@ impl Redactor {
         }
     }
 
+    /// The beginning of something longer, without any known value; what may be the beginning of one at its end is left out, and so
+    /// many bytes that was.
+    #[must_use]
+    pub fn redact_beginning(&self, mut bytes: Vec<u8>) -> (Vec<u8>, usize) {
+        let left_out = bytes.len().min(self.longest.saturating_sub(1));
+        bytes.truncate(bytes.len().saturating_sub(left_out));
+        (self.redact(bytes), left_out)
+    }
+
     /// Whether a known value stands in `bytes`.
-    pub(crate) fn finds(&self, bytes: &[u8]) -> bool {
+    #[must_use]
+    pub fn finds(&self, bytes: &[u8]) -> bool {
         self.automaton.as_ref().map_or(!self.marks.is_empty(), |automaton| automaton.is_match(bytes))
     }
 
     /// `text` without any known value.
-    pub(crate) fn redact_text(&self, text: &str) -> String {
+    #[must_use]
+    pub fn redact_text(&self, text: &str) -> String {
         String::from_utf8_lossy(&self.redact(text.as_bytes().to_vec())).into_owned()
     }
 }

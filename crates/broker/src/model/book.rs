@@ -1,0 +1,185 @@
+//! What models cost so far, in a file of the broker's own: one that is killed and started anew forgets nothing.
+//!
+//! An estimate is in the file before its inference is sent, and what was used takes its place after. What was under way when the
+//! broker died counts as its estimate. A file that cannot be read or written stops inferences, not the count.
+
+use std::fs::File;
+use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Path, PathBuf};
+
+use countersign_plan::document::{self, Bounds};
+use countersign_wire::infer::Usage;
+use rustix::fs::{Mode, OFlags};
+
+use super::budget::{Budgets, Kept, Limits, Record, Spent};
+
+/// The file, and what it is while it is written.
+const FILE: &str = "spent.json";
+const NEW: &str = "spent.json.new";
+
+/// Budgets, and where they are kept.
+#[derive(Debug, Default)]
+pub(crate) struct Book {
+    budgets: Budgets,
+    /// The folder; none keeps them in memory only.
+    folder: Option<PathBuf>,
+}
+
+impl Book {
+    /// Takes up what was spent before, from a folder that is made where there is none. Once; later calls change nothing.
+    ///
+    /// # Errors
+    /// The folder or its file cannot be used.
+    pub(crate) fn open(&mut self, folder: &str) -> Result<(), String> {
+        if folder.is_empty() || self.folder.is_some() {
+            return Ok(());
+        }
+        let folder = PathBuf::from(folder);
+        let at = |what: &dyn std::fmt::Display| format!("what was spent, {}: {what}", folder.join(FILE).display());
+        std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder).map_err(|error| at(&error))?;
+        let mut bytes = Vec::new();
+        match File::open(folder.join(FILE)) {
+            Ok(file) => {
+                let limit = u64::try_from(Bounds::CONFIG.bytes).unwrap_or(u64::MAX).saturating_add(1);
+                file.take(limit).read_to_end(&mut bytes).map_err(|error| at(&error))?;
+                let record = document::from_json(&bytes, Bounds::CONFIG).and_then(document::typed::<Record>);
+                self.budgets.restore(record.map_err(|error| at(&error))?).map_err(|error| at(&error))?;
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(at(&error)),
+        }
+        // Whether it can be written is known now, not with the first inference.
+        write(&folder, &self.budgets.record()).map_err(|error| at(&error))?;
+        self.folder = Some(folder);
+        Ok(())
+    }
+
+    /// New limits; what was spent stays spent.
+    pub(crate) fn limit(&mut self, limits: Limits) {
+        self.budgets.limit(limits);
+    }
+
+    /// Keeps an estimate aside, in the file too. `day` is the number of the day (UTC).
+    ///
+    /// # Errors
+    /// A limit would be passed, or it cannot be written down; and whether this is the first time that this is said of the case.
+    pub(crate) fn keep(&mut self, case: &str, wanted: Usage, day: i64) -> Result<Kept, (Spent, bool)> {
+        let kept = self.budgets.keep(case, wanted, day)?;
+        match self.write() {
+            Ok(()) => Ok(kept),
+            Err(error) => {
+                self.budgets.settle(kept, Usage::default(), day);
+                Err((Spent::Unwritten(error.to_string()), true))
+            }
+        }
+    }
+
+    /// Books what an inference used in place of its estimate; whether somebody has to be told that a limit is now passed.
+    pub(crate) fn settle(&mut self, kept: Kept, used: Usage, day: i64) -> bool {
+        let passed = self.budgets.settle(kept, used, day);
+        // Where this fails the estimate stays in the file, and the next inference is not made.
+        drop(self.write());
+        passed
+    }
+
+    /// Forgets a case.
+    pub(crate) fn end(&mut self, case: &str) {
+        self.budgets.end(case);
+        drop(self.write());
+    }
+
+    fn write(&self) -> io::Result<()> {
+        self.folder.as_deref().map_or(Ok(()), |folder| write(folder, &self.budgets.record()))
+    }
+}
+
+/// Whole, or not at all.
+fn write(folder: &Path, record: &Record) -> io::Result<()> {
+    let new = folder.join(NEW);
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let mut file = File::from(rustix::fs::open(&new, flags, Mode::RUSR | Mode::WUSR)?);
+    file.write_all(&serde_json::to_vec(record)?)?;
+    file.sync_data()?;
+    std::fs::rename(&new, folder.join(FILE))?;
+    File::open(folder)?.sync_all()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use countersign_wire::infer::Usage;
+
+    use super::super::budget::{Limits, Spent};
+    use super::{Book, FILE};
+
+    const TEN: Usage = Usage { input_tokens: 6, output_tokens: 4, micro_dollars: 10 };
+
+    fn book(folder: &std::path::Path, tokens: u64) -> Book {
+        let mut book = Book::default();
+        book.open(folder.to_str().unwrap()).unwrap();
+        book.limit(Limits { case_tokens: Some(tokens), ..Limits::default() });
+        book
+    }
+
+    #[test]
+    fn what_was_spent_and_what_was_under_way_is_spent_after_a_crash() {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = dir.path().join("broker");
+        let mut first = book(&folder, 30);
+        let kept = first.keep("a", TEN, 5).unwrap();
+        assert!(!first.settle(kept, TEN, 5));
+        let under_way = first.keep("a", TEN, 5).unwrap();
+        // Nothing is told: the process is gone.
+        drop(first);
+        drop(under_way);
+        let mut second = book(&folder, 30);
+        let again = second.keep("a", TEN, 5).unwrap();
+        assert!(matches!(second.keep("a", TEN, 5), Err((Spent::CaseTokens { spent: 30, .. }, true))));
+        assert!(!second.settle(again, Usage::default(), 5));
+        second.end("a");
+        let mut third = book(&folder, 30);
+        assert!(third.keep("a", TEN, 5).is_ok(), "a case that ended is forgotten");
+        assert_eq!(std::fs::metadata(folder.join(FILE)).unwrap().permissions().mode() & 0o777, 0o600);
+        assert_eq!(std::fs::metadata(&folder).unwrap().permissions().mode() & 0o777, 0o700);
+    }
+
+    #[test]
+    fn the_day_is_spent_after_a_crash_and_cases_of_last_month_are_forgotten() {
+        let dir = tempfile::tempdir().unwrap();
+        let limits = Limits { day_micro_dollars: Some(15), ..Limits::default() };
+        let mut first = book(dir.path(), 1000);
+        let kept = first.keep("a", TEN, 5).unwrap();
+        first.settle(kept, TEN, 5);
+        let mut second = book(dir.path(), 1000);
+        second.limit(limits);
+        assert!(matches!(second.keep("b", TEN, 5), Err((Spent::DayMoney { .. }, _))));
+        let kept = second.keep("b", TEN, 50).unwrap();
+        second.settle(kept, TEN, 50);
+        let mut third = book(dir.path(), 15);
+        assert!(third.keep("a", TEN, 50).is_ok(), "a day so long ago is nobody's");
+        assert!(third.keep("b", TEN, 50).is_err());
+    }
+
+    #[test]
+    fn a_file_that_is_none_is_not_taken_for_nothing_spent() {
+        let dir = tempfile::tempdir().unwrap();
+        for wrong in ["", "{", "{\"schema\":\"other\",\"day\":1,\"day_micro_dollars\":0,\"cases\":{}}"] {
+            std::fs::write(dir.path().join(FILE), wrong).unwrap();
+            let error = Book::default().open(dir.path().to_str().unwrap()).unwrap_err();
+            assert!(error.contains(FILE), "{error}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_written_down_is_not_spent() {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = dir.path().join("broker");
+        let mut book = book(&folder, 1000);
+        std::fs::remove_dir_all(&folder).unwrap();
+        assert!(matches!(book.keep("a", TEN, 5), Err((Spent::Unwritten(_), true))));
+        std::fs::create_dir(&folder).unwrap();
+        assert!(book.keep("a", TEN, 5).is_ok());
+    }
+}
