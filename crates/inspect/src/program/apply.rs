@@ -24,6 +24,8 @@ pub(super) struct Doing {
     pub(super) scripted: bool,
     /// Whether nothing is fetched.
     pub(super) offline: bool,
+    /// Whether standard input is code where no script is named.
+    pub(super) takes_code: bool,
     /// What a host is asked to do.
     pub(super) asks: Effect,
     /// The files that it writes.
@@ -66,6 +68,7 @@ impl Machine<'_> {
             reads: false,
             scripted: false,
             offline: tags.contains(&&Tag::Offline),
+            takes_code: tags.iter().any(|tag| matches!(tag, Tag::InputCode(_) | Tag::InputSql)),
             asks: Effect::None,
             written: Vec::new(),
         };
@@ -233,8 +236,12 @@ impl Machine<'_> {
                 self.start(vec![word.clone()], Stream::unknown());
             }
             Role::Module if !word.has_hole() && !word.shown().contains(['/', '.']) => {}
-            // Standard input, which is judged by itself.
-            Role::Load if word.constant() == Some("-") => {}
+            // Standard input; where it is code in any case it is judged as such.
+            Role::Load if matches!(word.constant(), Some("-" | "/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0")) => {
+                if !doing.takes_code {
+                    self.input_code(crate::code::Language::Other, stdin);
+                }
+            }
             Role::Load | Role::Module => self.touch_path(Effect::Execute, word, false),
             Role::Command => {
                 self.shell_text(word, stdin);
@@ -315,6 +322,7 @@ impl Machine<'_> {
         if text.contains("://") {
             let url = text.strip_prefix("git+").unwrap_or(&text);
             doing.hosts.push(Word::text(url));
+            self.touch_other(Effect::Execute, TargetKind::Other, format!("package {url}"));
         } else if text.starts_with(['.', '/', '~']) {
             self.touch_path(Effect::Execute, word, true);
         } else {

@@ -258,6 +258,9 @@ impl Machine<'_> {
         }
         let references =
             rest.iter().filter_map(Word::constant).any(|w| w.starts_with('-') && w.contains('n') && name != "export");
+        if references {
+            self.unknown(UnknownKind::Value, Effect::Execute, "a variable that stands for another one is not followed");
+        }
         for word in rest {
             if let Some((name, value)) = word.split_once('=') {
                 let name = name.shown();
