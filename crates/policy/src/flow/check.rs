@@ -382,7 +382,7 @@ impl<'a> Checker<'a> {
         let carried = leaves.iter().filter(|(at, _)| under(&tool.carries, at)).map(|(_, node)| *node);
         for (name, word) in &sink.audience {
             let Some(standing) = sink::standing(word) else { return wrong(&step.id, "nobody has this standing") };
-            self.receives(step, name, standing)?;
+            self.receives(step, name, standing, accesses)?;
             for index in sink.carries.iter().copied().chain(carried.clone()) {
                 let node = self.node(index)?;
                 let passes = || self.proof.crossings.declassifies(node, &self.proof.nodes, name, None);
@@ -394,13 +394,11 @@ impl<'a> Checker<'a> {
     }
 
     /// Nobody passes for nearer to the house than the deployment says.
-    fn receives(&self, step: &Step, name: &str, standing: Standing) -> Result<(), ProofError> {
-        let listed = self.terms.deployment.standing_of(name);
-        if name.contains('@') && standing < listed {
-            wrong(&step.id, "a receiver is not who it is said to be")
-        } else {
-            Ok(())
-        }
+    fn receives(&self, step: &Step, name: &str, standing: Standing, accesses: &[Access]) -> Result<(), ProofError> {
+        let person = |kind| matches!(kind, TargetKind::Email | TargetKind::Channel | TargetKind::Account);
+        let meant = accesses.iter().any(|access| person(access.resource.kind) && access.resource.name == name);
+        let nearer = meant && name.contains('@') && standing < self.terms.deployment.standing_of(name);
+        if nearer { wrong(&step.id, "a receiver is not who it is said to be") } else { Ok(()) }
     }
 }
 

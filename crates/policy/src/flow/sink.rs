@@ -284,7 +284,14 @@ impl<'a> Court<'a> {
         }
         let carried = |at: &Pointer| tool.carries.iter().any(|p| p.covers(at) || at.covers(p));
         let all = is_run(party.look) && self.helped(tool, party).is_none();
-        sink.carries.extend(party.leaves.iter().filter(|(at, _)| all || carried(at)).map(|(_, node)| *node));
+        // The words of a command are its planner's; they count where the planner has seen what is more than internal.
+        let internal = Readers::of(SecrecyLevel::Internal, self.ambient.deployment);
+        let plain = |node: &usize| {
+            let node = self.nodes.get(*node);
+            all && node.is_some_and(|node| node.kind == Kind::Literal && internal.within(node.label.readers))
+        };
+        let leaves = party.leaves.iter().filter(|(at, node)| (all || carried(at)) && !plain(node));
+        sink.carries.extend(leaves.map(|(_, node)| *node));
         sink.carries.extend(party.reads.iter().copied());
         let deployment = self.ambient.deployment;
         let mut worst: Option<(Readers, usize)> = None;
@@ -357,7 +364,9 @@ impl<'a> Court<'a> {
         let mut audience = Vec::new();
         for touch in party.look.touches.iter().filter(|touch| touch.by != By::View) {
             let on_network = matches!(touch.kind, TargetKind::Host | TargetKind::Url);
-            if touch.effect.is_harmless() && !on_network {
+            // What a reading tool is asked with leaves too.
+            let asks = touch.effect.is_harmless() && !tool.carries.is_empty();
+            if touch.effect.is_harmless() && !on_network && !asks {
                 continue;
             }
             let standing = match touch.kind {
@@ -372,6 +381,7 @@ impl<'a> Court<'a> {
                     Some(Standing::Other)
                 }
                 TargetKind::Process => None,
+                TargetKind::Other if asks => Some(Standing::Other),
                 TargetKind::Database
                 | TargetKind::Calendar
                 | TargetKind::Memory

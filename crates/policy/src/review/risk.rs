@@ -55,7 +55,9 @@ pub(super) fn judge(
 fn score(request: &Request<'_>, steps: &[Prepared<'_>], reasons: &[Reason], departure: Departure) -> Risk {
     let touches = || steps.iter().flat_map(|step| &step.derived.touches).filter(|touch| touch.by != By::View);
     let gravest = touches().map(|touch| of_effect(touch.effect)).max().unwrap_or(0);
-    let irreversible = steps.iter().any(|step| step.irreversible && step.has_effect());
+    // What the request confirmed beforehand is no open question.
+    let open = reasons.iter().any(|reason| reason.code == Code::PlanIrreversible);
+    let irreversible = open && steps.iter().any(|step| step.irreversible && step.has_effect());
     let action = (gravest + if irreversible { 8 } else { 0 }).min(40);
     let outside = touches().any(|touch| touch.standing == Some(Standing::Other));
     let target = reasons.iter().map(|reason| of_finding(reason.code)).max().unwrap_or(0);

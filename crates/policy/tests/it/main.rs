@@ -5,6 +5,7 @@
 mod blocks;
 mod commands;
 mod defaults;
+mod flow;
 mod goal;
 mod lessons;
 mod matrix;
