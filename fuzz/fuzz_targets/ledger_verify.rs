@@ -3,11 +3,11 @@
 
 use std::sync::LazyLock;
 
+use countersign_audit::export::{Payloads, export};
+use countersign_audit::verify::{VerifyOptions, verify};
 use countersign_ledger::checkpoint::{SignCheckpoint, VerifyingKeyInfo};
-use countersign_ledger::export::Payloads;
 use countersign_ledger::seal::MasterKey;
 use countersign_ledger::store::memory::MemoryStore;
-use countersign_ledger::verify::{VerifyOptions, verify};
 use countersign_ledger::{Entry, Ledger, RecordKind};
 use countersign_plan::time::Timestamp;
 use ed25519_dalek::{Signer as _, SigningKey};
@@ -48,7 +48,7 @@ static GENUINE: LazyLock<[Vec<u8>; 2]> = LazyLock::new(|| {
     let mut reader = ledger.reader().expect("a reader");
     let exports = [Payloads::All, Payloads::Redacted].map(|payloads| {
         let mut out = Vec::new();
-        reader.export(payloads, &mut out).expect("an export");
+        export(&mut reader, payloads, &mut out).expect("an export");
         out
     });
     drop(reader);

@@ -34,13 +34,19 @@ enum Tree {
 }
 
 const ROOMS: &[Room] = &[
-    Room { name: "daemon", floor: 4, depends_on: &["plan", "policy", "ledger", "gate", "wire"], tree: Tree::Async },
+    Room {
+        name: "daemon",
+        floor: 4,
+        depends_on: &["plan", "policy", "ledger", "audit", "gate", "wire"],
+        tree: Tree::Async,
+    },
     Room {
         name: "cli",
         floor: 4,
-        depends_on: &["plan", "wire", "ledger", "policy", "inspect", "eval"],
+        depends_on: &["plan", "wire", "ledger", "audit", "policy", "inspect", "eval"],
         tree: Tree::Sync,
     },
+    Room { name: "audit", floor: 3, depends_on: &["plan", "ledger"], tree: Tree::Sync },
     Room { name: "eval", floor: 3, depends_on: &["plan", "policy", "inspect"], tree: Tree::Sync },
     Room { name: "gate", floor: 3, depends_on: &["plan", "policy", "ledger"], tree: Tree::Sync },
     Room { name: "zygote", floor: 3, depends_on: &["plan", "sandbox", "wire"], tree: Tree::Sync },

@@ -40,7 +40,7 @@ fn plan() -> Plan {
         agent: "agent:a".parse().unwrap(),
         mode: Mode::Managed,
         draft_digest: draft.digest(),
-        draft: source.clone(),
+        draft: source.clone().into(),
         inputs: Default::default(),
         cwd: "/w".to_owned(),
         steps: grants.collect(),

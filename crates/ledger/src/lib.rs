@@ -2,16 +2,14 @@
 //!
 //! Records form an RFC 6962 Merkle tree whose heads are signed (C2SP checkpoints), one per batch, before anybody is told that
 //! a record is durable. Payloads stand beside the tree under salted digests and, per case, under a key of their own, so that
-//! they can be erased or withheld while every proof holds. An export can be verified offline with the public key alone.
+//! they can be erased or withheld while every proof holds. Exports, proofs and offline verification are `countersign-audit`.
 //!
 //! Synchronous and without an opinion on policy; the gate decides, the ledger remembers (INV-2, INV-8, INV-10).
 
 pub mod checkpoint;
-pub mod export;
 mod head_file;
 pub mod ledger;
 pub mod merkle;
-pub mod prove;
 mod random;
 pub mod reader;
 pub mod record;
@@ -19,7 +17,6 @@ pub mod redact;
 pub mod rotation;
 pub mod seal;
 pub mod store;
-pub mod verify;
 
 pub use checkpoint::{LedgerId, SignCheckpoint, VerifyingKeyInfo};
 pub use head_file::HeadFileError;

@@ -11,7 +11,7 @@ use crate::seal::{Bound, MasterKey, SealError};
 use crate::store::{ReadStore, Selection, StoreError, StoredCaseKey};
 
 /// Most rows that are read from the store at once.
-pub(crate) const CHUNK: usize = 256;
+const CHUNK: usize = 256;
 
 /// Which records are asked for.
 #[derive(Clone, Debug, Default)]
@@ -52,7 +52,7 @@ pub struct Record {
 #[derive(Debug)]
 pub struct LedgerReader {
     ledger: LedgerId,
-    pub(crate) store: Box<dyn ReadStore>,
+    store: Box<dyn ReadStore>,
     master: Option<Arc<MasterKey>>,
 }
 
@@ -117,8 +117,16 @@ impl LedgerReader {
         found.ok_or_else(|| StoreError::Record { seq, problem: "it is missing".to_owned() })
     }
 
-    /// Salt and canonical payload of a row, as far as they can be read.
-    pub(crate) fn payload(&mut self, row: &Row) -> Result<RawPayload, StoreError> {
+    /// What lies in the store, for exports and proofs. Nothing of it was checked.
+    pub fn stored(&mut self) -> &mut dyn ReadStore {
+        &mut *self.store
+    }
+
+    /// Salt and canonical payload of a row, as far as they can be read. That they are those of its digest was not checked.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn payload(&mut self, row: &Row) -> Result<RawPayload, StoreError> {
         let sealed = match &row.payload {
             StoredPayload::Clear { salt, json } => return Ok(RawPayload::Open(*salt, json.clone())),
             StoredPayload::Sealed(sealed) => sealed,
@@ -153,10 +161,15 @@ impl LedgerReader {
 }
 
 /// A payload before it is parsed.
-pub(crate) enum RawPayload {
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RawPayload {
+    /// Its salt and its JSON.
     Open(crate::record::Salt, Vec<u8>),
+    /// Sealed, and no master key was given.
     Sealed,
+    /// Sealed, and the case's key was destroyed.
     Erased,
+    /// It cannot be opened: altered, moved, or under another key.
     Damaged,
 }
 

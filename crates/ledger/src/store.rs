@@ -219,7 +219,7 @@ pub trait Store: ReadStore {
 
 /// The tree of a store, for proofs.
 #[derive(Debug)]
-pub(crate) struct StoredNodes<'a, S: ReadStore + ?Sized>(pub(crate) &'a mut S);
+pub struct StoredNodes<'a, S: ReadStore + ?Sized>(pub &'a mut S);
 
 impl<S: ReadStore + ?Sized> Nodes for StoredNodes<'_, S> {
     type Error = StoreError;

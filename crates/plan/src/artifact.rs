@@ -2,6 +2,7 @@
 //! approver sees, `reason` too; it is immutable, and a change is a new version (INV-3).
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde::ser::SerializeMap as _;
 use serde::{Deserialize, Serialize};
@@ -43,7 +44,8 @@ pub struct Plan {
     /// Digest of the draft.
     pub draft_digest: Digest,
     /// The draft as it was submitted.
-    pub draft: Value,
+    #[serde(with = "shared")]
+    pub draft: Arc<Value>,
     /// Given by the user with the goal.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub inputs: Inputs,
@@ -105,7 +107,7 @@ impl Plan {
         // The draft is most of a plan: it is written where it lies, not copied into a value with the rest.
         let rest = serde_json::to_value(Rest(self))?;
         let rest = rest.as_object().into_iter().flatten().map(|(name, value)| (name.as_str(), value));
-        Ok(canonical::object(rest.chain([("draft", &self.draft)])))
+        Ok(canonical::object(rest.chain([("draft", &*self.draft)])))
     }
 
     /// Reads the bytes of a plan, with its draft.
@@ -115,14 +117,14 @@ impl Plan {
     pub fn read(bytes: &[u8]) -> Result<(Self, Draft), PlanError> {
         let bounds = Bounds { bytes: 4 << 20, depth: Bounds::PLAN.depth + 4, values: Bounds::PLAN.values * 2 };
         let mut document = document::from_json(bytes, bounds)?;
-        // The draft, most of a plan, is read once, not copied into the plan and from there into itself. Where it is missing, so it stays.
+        // The draft, most of a plan, is read once and not copied. Where it is missing, so it stays.
         let source = document.get_mut("draft").map(Value::take);
         let mut plan: Self = document::typed_ref(&document)?;
         if plan.schema != SCHEMA {
             return Err(DocumentError::at("/schema", format!("this reader knows `{SCHEMA}`")).into());
         }
         let draft = Draft::from_value(source.unwrap_or_default()).map_err(|e| e.below("/draft"))?;
-        plan.draft.clone_from(draft.source());
+        plan.draft = draft.shared_source();
         if draft.digest() != plan.draft_digest {
             return Err(PlanError::Draft);
         }
@@ -136,6 +138,22 @@ impl Plan {
     #[must_use]
     pub fn grant(&self, id: &StepId) -> Option<&StepGrant> {
         self.steps.iter().find(|grant| grant.id == *id)
+    }
+}
+
+/// A value that a plan shares with its checked draft.
+mod shared {
+    use std::sync::Arc;
+
+    use serde::{Deserialize as _, Serialize as _};
+    use serde_json::Value;
+
+    pub(super) fn serialize<S: serde::Serializer>(value: &Arc<Value>, serializer: S) -> Result<S::Ok, S::Error> {
+        value.as_ref().serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Arc<Value>, D::Error> {
+        Value::deserialize(deserializer).map(Arc::new)
     }
 }
 
@@ -197,11 +215,10 @@ impl Serialize for Rest<'_> {
 /// (`lesson_24`).
 #[must_use]
 pub fn action_digest(step: &Step, tool: Digest, source: &Value) -> Digest {
-    let args = source.get("args").cloned().unwrap_or_else(|| json!({}));
     canonical::digest(&json!({
         "action": step.action,
         "tool": tool,
-        "args": args,
+        "args": source.get("args").unwrap_or(&json!({})),
         "irreversible": step.irreversible,
         "rollback": source.get("rollback"),
         "expect": source.get("expect"),

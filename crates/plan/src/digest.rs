@@ -9,6 +9,17 @@ use sha2::{Digest as _, Sha256};
 /// What the text form starts with.
 const PREFIX: &str = "sha256:";
 
+/// The value of a lower-case hex digit; anything else has a bit that no digit has.
+const fn digit(byte: u8) -> u8 {
+    match byte {
+        b'0'..=b'9' => byte - b'0',
+        b'a'..=b'f' => byte - b'a' + 10,
+        _ => NO_DIGIT,
+    }
+}
+
+const NO_DIGIT: u8 = 0x80;
+
 /// A SHA-256 digest (32 bytes, FIPS 180-4). Text form: `sha256:` and 64 lower-case hex digits.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Digest([u8; 32]);
@@ -88,13 +99,19 @@ impl FromStr for Digest {
     type Err = DigestError;
 
     fn from_str(text: &str) -> Result<Self, DigestError> {
-        let digits = text.strip_prefix(PREFIX).ok_or(DigestError)?;
-        if digits.bytes().any(|b| b.is_ascii_uppercase()) {
+        let digits = text.strip_prefix(PREFIX).ok_or(DigestError)?.as_bytes();
+        let (pairs, []) = digits.as_chunks() else { return Err(DigestError) };
+        if pairs.len() != 32 {
             return Err(DigestError);
         }
         let mut bytes = [0; 32];
-        hex::decode_to_slice(digits, &mut bytes).map_err(|_| DigestError)?;
-        Ok(Self(bytes))
+        let mut wrong = 0;
+        for (byte, [high, low]) in bytes.iter_mut().zip(pairs) {
+            let (high, low) = (digit(*high), digit(*low));
+            wrong |= high | low;
+            *byte = high << 4 | low;
+        }
+        if wrong & NO_DIGIT == 0 { Ok(Self(bytes)) } else { Err(DigestError) }
     }
 }
 
@@ -118,5 +135,32 @@ impl schemars::JsonSchema for Digest {
 
     fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
         schemars::json_schema!({"type": "string", "pattern": "^sha256:[0-9a-f]{64}$"})
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::{Digest, PREFIX};
+
+    proptest! {
+        /// Against the `hex` crate, which takes upper-case digits, too.
+        #[test]
+        fn a_digest_is_read_in_one_form(bytes in any::<[u8; 32]>(), at in 0_usize..64, put in any::<char>()) {
+            let digest = Digest::from_bytes(bytes);
+            prop_assert_eq!(digest.to_string().parse::<Digest>(), Ok(digest));
+            let mut digits = hex::encode(bytes);
+            digits.replace_range(at..=at, put.encode_utf8(&mut [0; 4]));
+            let lower = !digits.bytes().any(|byte| byte.is_ascii_uppercase());
+            let want = hex::decode(&digits).ok().filter(|_| lower).and_then(|bytes| bytes.try_into().ok());
+            let read = format!("{PREFIX}{digits}").parse::<Digest>();
+            prop_assert_eq!(read.ok(), want.map(Digest::from_bytes));
+            let whole = digest.to_string();
+            let misshapen = [whole.replace(PREFIX, ""), format!("{whole}00"), format!("{whole}0"), PREFIX.to_owned()];
+            for text in misshapen.iter().map(String::as_str).chain(whole.get(..whole.len() - 2)) {
+                prop_assert!(text.parse::<Digest>().is_err());
+            }
+        }
     }
 }

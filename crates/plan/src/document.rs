@@ -4,6 +4,7 @@
 //! tags and merge keys are refused. Refused in both: duplicate keys, NaN, `-0`, integers of 2^53 or more, lone
 //! surrogates, documents over their size, depth or count (`lesson_09`, `lesson_26` start here: one value has one form).
 
+mod form;
 mod json;
 mod yaml;
 
@@ -13,6 +14,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::pointer::Pointer;
+use form::Form;
 
 /// What a document may cost before it is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -127,7 +129,7 @@ fn sized(bytes: &[u8], bounds: Bounds) -> Result<&str, DocumentError> {
     std::str::from_utf8(bytes).map_err(|e| DocumentError::at("", format!("not UTF-8 at byte {}", e.valid_up_to())))
 }
 
-/// Turns a strict value into a type; the error names the pointer.
+/// Turns a strict value into a type; the error names the pointer. A struct is read from an object, never from a list.
 ///
 /// # Errors
 /// The first field that is unknown, missing or of another type.
@@ -141,11 +143,11 @@ pub fn typed<T: DeserializeOwned>(value: Value) -> Result<T, DocumentError> {
 /// As [`typed`].
 pub fn typed_ref<T: DeserializeOwned>(value: &Value) -> Result<T, DocumentError> {
     // The place costs more than the reading, so it is looked for only once something is known to be wrong.
-    T::deserialize(value).or_else(|_| placed(value))
+    T::deserialize(Form(value)).or_else(|_| placed(value))
 }
 
 fn placed<T: DeserializeOwned>(value: &Value) -> Result<T, DocumentError> {
-    serde_path_to_error::deserialize(value).map_err(|e| {
+    serde_path_to_error::deserialize(Form(value)).map_err(|e| {
         let mut pointer = String::new();
         for segment in e.path() {
             use serde_path_to_error::Segment;

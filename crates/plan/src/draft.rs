@@ -4,8 +4,11 @@
 //! and rollbacks are well formed, and nothing in its names hides. The order of execution is the declared order.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::sync::Arc;
 
 use schemars::JsonSchema;
+use serde::de::{IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -24,6 +27,8 @@ pub const SCHEMA: &str = "countersign.plan/v1";
 
 /// How long a plan lives when it does not say.
 pub const DEFAULT_EXPIRY: Span = Span::from_secs(15 * 60);
+
+const ROLLBACK_FORMS: &str = "a rollback is `snapshot`, `none` or {action, args}";
 
 const MAX_STEPS: usize = 512;
 const MAX_GOAL: usize = 16 << 10;
@@ -51,6 +56,45 @@ pub struct DraftDocument {
     pub expires_in: Option<Span>,
 }
 
+/// What is checked where it lies in the document, and not copied out of it first.
+#[derive(Debug, Clone, Copy, Default, Serialize)]
+pub struct InPlace;
+
+impl<'de> Deserialize<'de> for InPlace {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        IgnoredAny::deserialize(deserializer).map(|_| Self)
+    }
+}
+
+/// An object, checked where it lies in the document. `null` is an empty one.
+#[derive(Debug, Clone, Copy, Default, Serialize)]
+pub struct MembersInPlace {}
+
+impl<'de> Deserialize<'de> for MembersInPlace {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Members;
+
+        impl<'de> Visitor<'de> for Members {
+            type Value = MembersInPlace;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_unit<E: serde::de::Error>(self) -> Result<MembersInPlace, E> {
+                Ok(MembersInPlace {})
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<MembersInPlace, A::Error> {
+                while members.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+                Ok(MembersInPlace {})
+            }
+        }
+
+        deserializer.deserialize_map(Members)
+    }
+}
+
 /// A step as the document writes it.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -61,13 +105,15 @@ pub struct StepDocument {
     pub action: ToolName,
     /// Arguments; values may be references.
     #[serde(default)]
-    pub args: Map<String, Value>,
+    #[schemars(with = "Map<String, Value>")]
+    pub args: MembersInPlace,
     /// The planner's words; shown last, quoted, marked untrusted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// Checked after the step; a miss stops the plan.
     #[serde(default)]
-    pub expect: Vec<Value>,
+    #[schemars(with = "Vec<Value>")]
+    pub expect: Vec<InPlace>,
     /// `snapshot`, `none`, or an action.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rollback: Option<RollbackDocument>,
@@ -83,13 +129,39 @@ pub struct StepDocument {
 }
 
 /// A rollback as the document writes it.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum RollbackDocument {
     /// `snapshot` or `none`.
     Word(String),
     /// An action that takes the step back.
     Action(RollbackAction),
+}
+
+impl<'de> Deserialize<'de> for RollbackDocument {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Either;
+
+        impl<'de> Visitor<'de> for Either {
+            type Value = RollbackDocument;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(ROLLBACK_FORMS)
+            }
+
+            fn visit_str<E: serde::de::Error>(self, word: &str) -> Result<RollbackDocument, E> {
+                Ok(RollbackDocument::Word(word.to_owned()))
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, members: A) -> Result<RollbackDocument, A::Error> {
+                let action = Value::deserialize(serde::de::value::MapAccessDeserializer::new(members))?;
+                let action = document::typed_ref(&action).map_err(serde::de::Error::custom)?;
+                Ok(RollbackDocument::Action(action))
+            }
+        }
+
+        deserializer.deserialize_any(Either)
+    }
 }
 
 /// An action that takes a step back.
@@ -127,7 +199,7 @@ pub struct Privileges {
 /// A checked draft.
 #[derive(Debug, Clone)]
 pub struct Draft {
-    source: Value,
+    source: Arc<Value>,
     digest: Digest,
     goal: String,
     steps: Vec<Step>,
@@ -227,17 +299,19 @@ impl Draft {
                 format!("{} steps, but at most {MAX_STEPS} are read", document.steps.len()),
             ));
         }
-        let mut seen = BTreeMap::new();
+        let mut seen = BTreeSet::new();
         let mut steps = Vec::with_capacity(document.steps.len());
         let mut matches = 0;
         for (i, step) in document.steps.into_iter().enumerate() {
-            let step = check_step(step, &seen).map_err(|e| e.below(&format!("/steps/{i}")))?;
+            // An object in a list in an object, or it would not have been read as a step.
+            let written = source.get("steps").and_then(|steps| steps.get(i)).unwrap_or(&Value::Null);
+            let step = check_step(step, written, &seen).map_err(|e| e.below(&format!("/steps/{i}")))?;
             matches += step.expect.iter().filter(|expect| expect.is_match()).count();
             if matches > MAX_MATCHES {
                 let what = format!("at most {MAX_MATCHES} `matches` are read in one plan");
                 return Err(DocumentError::at(format!("/steps/{i}/expect"), what));
             }
-            seen.insert(step.id.clone(), i);
+            seen.insert(step.id.clone());
             steps.push(step);
         }
         let privileges = document.privileges.unwrap_or_default();
@@ -246,13 +320,19 @@ impl Draft {
         if expires_in.as_millis() == 0 {
             return Err(DocumentError::at("/expires_in", "a plan that has expired when it is signed cannot run"));
         }
-        Ok(Self { source, digest, goal: document.goal, steps, privileges, expires_in })
+        Ok(Self { source: Arc::new(source), digest, goal: document.goal, steps, privileges, expires_in })
     }
 
     /// The document as it was submitted.
     #[must_use]
-    pub const fn source(&self) -> &Value {
+    pub fn source(&self) -> &Value {
         &self.source
+    }
+
+    /// The same, to be kept without a copy.
+    #[must_use]
+    pub fn shared_source(&self) -> Arc<Value> {
+        Arc::clone(&self.source)
     }
 
     /// SHA-256 of the canonical bytes of the document.
@@ -292,8 +372,9 @@ impl Draft {
     }
 }
 
-fn check_step(step: StepDocument, seen: &BTreeMap<StepId, usize>) -> Result<Step, DocumentError> {
-    if seen.contains_key(&step.id) {
+/// Checks a step; `written` is the object that it was read from.
+fn check_step(step: StepDocument, written: &Value, seen: &BTreeSet<StepId>) -> Result<Step, DocumentError> {
+    if seen.contains(&step.id) {
         return Err(DocumentError::at("/id", format!("step `{}` stands here twice; ids are unique", step.id)));
     }
     if let Some(reason) = &step.reason {
@@ -306,7 +387,10 @@ fn check_step(step: StepDocument, seen: &BTreeMap<StepId, usize>) -> Result<Step
     if step.expect.len() > MAX_EXPECTS {
         return Err(DocumentError::at("/expect", format!("at most {MAX_EXPECTS} expectations are read")));
     }
-    let args = Expr::from_value(&Value::Object(plain(step.args)?)).map_err(|e| e.below("/args"))?;
+    let args = match written.get("args") {
+        Some(args @ Value::Object(_)) => arguments(args).map_err(|e| e.below("/args"))?,
+        Some(_) | None => Expr::Object(BTreeMap::new()),
+    };
     let mut after = BTreeSet::new();
     for (i, need) in step.needs.iter().enumerate() {
         earlier(need, seen).map_err(|e| e.below(&format!("/needs/{i}")))?;
@@ -317,9 +401,11 @@ fn check_step(step: StepDocument, seen: &BTreeMap<StepId, usize>) -> Result<Step
         after.insert(from.clone());
         Ok(())
     })?;
-    let expect = step
-        .expect
-        .iter()
+    let expect = written
+        .get("expect")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
         .enumerate()
         .map(|(i, value)| Expect::from_value(value).map_err(|e| e.below(&format!("/expect/{i}"))))
         .collect::<Result<_, _>>()?;
@@ -340,16 +426,16 @@ fn check_step(step: StepDocument, seen: &BTreeMap<StepId, usize>) -> Result<Step
 fn check_rollback(
     rollback: RollbackDocument,
     own: &StepId,
-    seen: &BTreeMap<StepId, usize>,
+    seen: &BTreeSet<StepId>,
 ) -> Result<Rollback, DocumentError> {
     match rollback {
         RollbackDocument::Word(word) => match word.as_str() {
             "snapshot" => Ok(Rollback::Snapshot),
             "none" => Ok(Rollback::None),
-            _ => Err(DocumentError::at("/rollback", "a rollback is `snapshot`, `none` or {action, args}")),
+            _ => Err(DocumentError::at("/rollback", ROLLBACK_FORMS)),
         },
         RollbackDocument::Action(RollbackAction { action, args }) => {
-            let args = Expr::from_value(&Value::Object(plain(args)?)).map_err(|e| e.below("/rollback/args"))?;
+            let args = arguments(&Value::Object(args)).map_err(|e| e.below("/rollback/args"))?;
             references(&args, &mut |at, from| {
                 if from == own {
                     Ok(())
@@ -362,13 +448,13 @@ fn check_rollback(
     }
 }
 
-/// Arguments whose own names start with `$` would read as a reference.
-fn plain(args: Map<String, Value>) -> Result<Map<String, Value>, DocumentError> {
-    match args.keys().find(|key| key.starts_with('$')) {
-        Some(key) => {
-            Err(DocumentError::at("/args", format!("`{}` stands where an argument's name does", text::escape(key))))
+/// Reads arguments. Were their own names to start with `$`, they would read as a reference.
+fn arguments(args: &Value) -> Result<Expr, DocumentError> {
+    match args.as_object().into_iter().flatten().find(|(key, _)| key.starts_with('$')) {
+        Some((key, _)) => {
+            Err(DocumentError::at("", format!("`{}` stands where an argument's name does", text::escape(key))))
         }
-        None => Ok(args),
+        None => Expr::from_value(args),
     }
 }
 
@@ -385,8 +471,8 @@ fn references(
     result
 }
 
-fn earlier(step: &StepId, seen: &BTreeMap<StepId, usize>) -> Result<(), DocumentError> {
-    if seen.contains_key(step) {
+fn earlier(step: &StepId, seen: &BTreeSet<StepId>) -> Result<(), DocumentError> {
+    if seen.contains(step) {
         Ok(())
     } else {
         Err(DocumentError::at(

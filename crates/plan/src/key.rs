@@ -44,7 +44,8 @@ impl PublicKey {
     /// The name of the key: a fingerprint of its public part.
     #[must_use]
     pub fn id(&self) -> KeyId {
-        let name = format!("key-{}", Digest::of(self.0.as_bytes()).hex().chars().take(32).collect::<String>());
+        let mut name = format!("key-{}", Digest::of(self.0.as_bytes()).hex());
+        name.truncate("key-".len() + 32);
         // The form of a key id holds by construction; a fingerprint that did not fit would match nothing.
         name.parse().unwrap_or_else(|_| KeyId::clone(&FALLBACK))
     }

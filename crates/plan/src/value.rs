@@ -195,30 +195,58 @@ impl Expr {
 
     /// Calls `visit` with every reference (`From`, `Join`, `Input`, `Secret`) and its pointer, outermost first.
     pub fn references(&self, visit: &mut impl FnMut(&Pointer, &Self)) {
-        self.walk(&Pointer::ROOT, visit);
+        self.walk(&Way::Root, visit);
     }
 
-    fn walk(&self, at: &Pointer, visit: &mut impl FnMut(&Pointer, &Self)) {
+    fn walk(&self, at: &Way<'_>, visit: &mut impl FnMut(&Pointer, &Self)) {
         match self {
-            Self::From { .. } | Self::Input(_) | Self::Secret(_) => visit(at, self),
+            Self::From { .. } | Self::Input(_) | Self::Secret(_) => visit(&at.pointer(), self),
             Self::Join(parts) => {
-                visit(at, self);
+                visit(&at.pointer(), self);
                 for part in parts {
                     part.walk(at, visit);
                 }
             }
             Self::Array(items) => {
                 for (i, item) in items.iter().enumerate() {
-                    item.walk(&at.child(i.to_string()), visit);
+                    item.walk(&Way::Item(at, i), visit);
                 }
             }
             Self::Object(members) => {
                 for (key, value) in members {
-                    value.walk(&at.child(key.clone()), visit);
+                    value.walk(&Way::Member(at, key), visit);
                 }
             }
             Self::Null | Self::Bool(_) | Self::Number(_) | Self::Text(_) | Self::Literal(_) => {}
         }
+    }
+}
+
+/// The way to an expression, from the inside: most of them hold no reference, and their pointers need not be made.
+enum Way<'a> {
+    Root,
+    Item(&'a Way<'a>, usize),
+    Member(&'a Way<'a>, &'a str),
+}
+
+impl Way<'_> {
+    fn pointer(&self) -> Pointer {
+        let (mut segments, mut at) = (Vec::new(), self);
+        loop {
+            at = match at {
+                Self::Root => break,
+                Self::Item(above, index) => {
+                    segments.push(index.to_string());
+                    above
+                }
+                Self::Member(above, name) => {
+                    segments.push((*name).to_owned());
+                    above
+                }
+            };
+        }
+        segments.reverse();
+        Pointer::from_segments(segments)
     }
 }
 

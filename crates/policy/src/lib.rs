@@ -5,18 +5,15 @@
 //! are compiled once ([`deployment::Deployment`], [`policy::Policy`]) and asked often ([`review::review`],
 //! [`review::recheck`]). What cannot be decided blocks.
 
-pub mod cases;
 pub mod changes;
 pub mod condition;
 pub mod deployment;
 mod effects;
-pub mod explain;
 pub mod facts;
 pub mod flow;
 pub mod history;
 pub mod hosts;
 pub mod identities;
-pub mod lint;
 pub mod paths;
 pub mod policy;
 pub mod review;

@@ -3,16 +3,16 @@
 //! Plans are judged as written: no file of this machine is looked at, no program is looked up. The monitor sees the machine
 //! too and may be stricter.
 
+pub(super) mod cases;
+mod explain;
+mod lint;
 mod scene;
 
 use std::path::Path;
 
 use countersign_plan::document::Bounds;
 use countersign_plan::intent::Proposal;
-use countersign_policy::cases::CasesDocument;
 use countersign_policy::deployment::Deployment;
-use countersign_policy::explain::{Explanation, StepRules};
-use countersign_policy::lint::{Severity, lint as findings};
 use countersign_policy::policy::PolicyDocument;
 use serde_json::{Value, json};
 
@@ -23,7 +23,10 @@ use crate::failure::{Exit, Failure};
 use crate::out::Out;
 use crate::render::line::{Line, Tone, Visible, count};
 use crate::render::verdict;
-use scene::Scene;
+use cases::CasesDocument;
+use explain::{Explanation, StepRules};
+use lint::{Severity, lint as findings};
+pub(super) use scene::Scene;
 
 pub(super) fn policy(what: Policy, out: &Out) -> Result<Exit, Failure> {
     match what {

@@ -5,7 +5,6 @@ use std::path::Path;
 use countersign_plan::draft::DraftDocument;
 use countersign_plan::intent::Intent;
 use countersign_plan::tool::Definition;
-use countersign_policy::cases::CasesDocument;
 use countersign_policy::changes::ChangesDocument;
 use countersign_policy::deployment::DeploymentDocument;
 use countersign_policy::policy::PolicyDocument;
@@ -14,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::args::Schema;
+use crate::commands::policy::cases::CasesDocument;
 use crate::failure::{Exit, Failure};
 use crate::out::Out;
 use crate::render::line::{Line, Tone};

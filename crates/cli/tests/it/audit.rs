@@ -1,7 +1,8 @@
 //! `audit`: reading by parts, and verification that trusts nobody, on a real ledger's export.
 
+use countersign_audit::export::{Payloads, export};
+use countersign_audit::prove::{last_head, prove_inclusion};
 use countersign_ledger::checkpoint::{SignCheckpoint, VerifyingKeyInfo};
-use countersign_ledger::export::Payloads;
 use countersign_ledger::seal::MasterKey;
 use countersign_ledger::store::memory::MemoryStore;
 use countersign_ledger::{Entry, Ledger, LedgerReader, RecordKind};
@@ -51,13 +52,13 @@ fn evidence(place: &Place) -> Evidence {
     let mut reader = ledger.reader().unwrap();
     let export = |reader: &mut LedgerReader| {
         let mut bytes = Vec::new();
-        reader.export(Payloads::All, &mut bytes).unwrap();
+        export(reader, Payloads::All, &mut bytes).unwrap();
         bytes
     };
     let shorter = export(&mut reader);
     let _ = ledger.append((3..6).map(entry).collect()).wait().unwrap();
-    let proof = reader.prove_inclusion(4, Payloads::All).unwrap();
-    Evidence { gate, export: export(&mut reader), shorter, head: reader.last_head().unwrap(), proof }
+    let proof = prove_inclusion(&mut reader, 4, Payloads::All).unwrap();
+    Evidence { gate, export: export(&mut reader), shorter, head: last_head(&mut reader).unwrap(), proof }
 }
 
 fn pin(place: &Place, gate: &Gate) {

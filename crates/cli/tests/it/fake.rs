@@ -222,7 +222,7 @@ pub(crate) fn plan() -> Vec<u8> {
         agent: "agent:cli".parse().unwrap(),
         mode: Mode::Managed,
         draft_digest: checked.digest(),
-        draft: draft(),
+        draft: draft().into(),
         inputs: std::collections::BTreeMap::new(),
         cwd: "/srv".to_owned(),
         steps: vec![grant("look", Effect::Read), grant("drop", Effect::Delete)],

@@ -5,7 +5,8 @@ use std::io::{BufWriter, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
-use countersign_ledger::export::Payloads;
+use countersign_audit::export::Payloads;
+use countersign_audit::prove;
 use countersign_ledger::reader::{Payload, Record};
 use countersign_ledger::{LedgerReader, Query};
 use countersign_wire::operator::to_monitor::Audit;
@@ -44,13 +45,13 @@ fn serve(mut reader: LedgerReader, audit: &Audit, reply: &OperateReply) -> Resul
             Ok(())
         }
         "prove" => {
-            let proof = reader.prove_inclusion(audit.from, payloads).map_err(|e| e.to_string())?;
+            let proof = prove::prove_inclusion(&mut reader, audit.from, payloads).map_err(|e| e.to_string())?;
             let proof: Value = serde_json::from_slice(&proof).map_err(|e| e.to_string())?;
             answer(reply, &proof);
             Ok(())
         }
         "head" => {
-            let head = reader.last_head().map_err(|e| e.to_string())?;
+            let head = prove::last_head(&mut reader).map_err(|e| e.to_string())?;
             answer(reply, &json!({"checkpoint": head}));
             Ok(())
         }
@@ -101,7 +102,7 @@ fn export(reader: &mut LedgerReader, payloads: Payloads, path: &Path) -> Result<
     let place = |e: std::io::Error| format!("{}: {e}", path.display());
     let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path).map_err(place)?;
     let mut out = BufWriter::new(file);
-    reader.export(payloads, &mut out).map_err(|e| e.to_string())?;
+    countersign_audit::export::export(reader, payloads, &mut out).map_err(|e| e.to_string())?;
     out.flush().map_err(place)?;
     out.get_ref().sync_all().map_err(place)?;
     Ok(json!({"file": path, "records": reader.size().map_err(|e| e.to_string())?}))

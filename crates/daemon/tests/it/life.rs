@@ -1,6 +1,6 @@
 //! Plans that run, as they should.
 
-use countersign_ledger::verify::{VerifyOptions, verify};
+use countersign_audit::verify::{VerifyOptions, verify};
 use countersign_plan::verdict::Decision;
 use countersign_wire::operator::to_monitor::{Audit, Kind, Rotate};
 use countersign_wire::propose::CaseEvent;
@@ -85,8 +85,9 @@ fn a_check_decides_and_runs_nothing() {
         ))
         .unwrap();
     assert_eq!(verdict.decision, Decision::Allow, "{verdict:#?}");
-    std::thread::sleep(std::time::Duration::from_millis(300));
+    assert_eq!(monitor.ended(&case(&verdict)), "decided");
     assert_eq!(monitor.read("note.txt"), None);
+    assert_eq!(monitor.count(&case(&verdict), "permit"), 0);
     assert!(monitor.records().iter().any(|r| r["kind"] == "decision"));
 }
 

@@ -67,7 +67,7 @@ fn signed_as(undo: &[Undo], mode: Mode) -> Setup {
         mode,
         draft_digest: draft.digest(),
         steps: grants.collect(),
-        draft: source,
+        draft: source.into(),
         inputs: Default::default(),
         cwd: "/w".to_owned(),
         tools: ["write_file", "delete_file"].map(|t| (t.parse().unwrap(), Digest::of(t.as_bytes()))).into(),

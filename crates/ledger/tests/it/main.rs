@@ -1,14 +1,8 @@
-//! The ledger from outside: what its owner, an auditor and an attacker can do.
+//! The ledger from outside: what its owner can do with it. What auditors and attackers can is in `countersign-audit`.
 
-#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that meets the unexpected fails")]
+#![expect(clippy::unwrap_used, reason = "a test that meets the unexpected fails")]
 
-mod conformance;
-mod crash;
-mod export;
 mod ledger;
 mod opening;
-mod proofs;
-mod sealing;
 mod sqlite;
 mod support;
-mod verify;

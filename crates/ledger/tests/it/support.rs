@@ -3,12 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use countersign_ledger::checkpoint::{KeyName, SignCheckpoint, VerifyingKeyInfo};
-use countersign_ledger::export::Payloads;
 use countersign_ledger::seal::MasterKey;
 use countersign_ledger::store::Store;
 use countersign_ledger::store::memory::MemoryStore;
 use countersign_ledger::store::sqlite::SqliteStore;
-use countersign_ledger::{Entry, Ledger, LedgerReader, OpenError, RecordKind};
+use countersign_ledger::{Entry, Ledger, OpenError, RecordKind};
 use countersign_plan::id::CaseId;
 use countersign_plan::time::Timestamp;
 use ed25519_dalek::{Signer, SigningKey};
@@ -72,20 +71,15 @@ pub(crate) fn decision(n: i64) -> Entry {
 
 /// A folder with a database and, in another folder, the head file.
 pub(crate) struct Home {
-    folder: PathBuf,
+    pub(crate) folder: PathBuf,
     /// Removed with this, where it was made for this.
-    _made: Option<tempfile::TempDir>,
+    pub(crate) _made: Option<tempfile::TempDir>,
 }
 
 impl Home {
     pub(crate) fn new() -> Self {
         let made = tempfile::tempdir().unwrap();
         Self { folder: made.path().to_owned(), _made: Some(made) }
-    }
-
-    /// The home that another process made.
-    pub(crate) fn at(folder: PathBuf) -> Self {
-        Self { folder, _made: None }
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -112,12 +106,6 @@ impl Home {
     pub(crate) fn open_memory(&self, store: &MemoryStore) -> Result<Ledger, OpenError> {
         Ledger::open(Box::new(store.clone()) as Box<dyn Store>, gate().boxed(), master(), &self.head())
     }
-}
-
-pub(crate) fn export(reader: &mut LedgerReader, payloads: Payloads) -> Vec<u8> {
-    let mut out = Vec::new();
-    reader.export(payloads, &mut out).unwrap();
-    out
 }
 
 /// About 60 records in several batches: clear and sealed, of several cases.

@@ -24,7 +24,7 @@ fn plan(change: impl FnOnce(&mut Plan)) -> Plan {
         agent: "agent:a".parse().unwrap(),
         mode: Mode::Managed,
         draft_digest: draft.digest(),
-        draft: source,
+        draft: source.into(),
         inputs: BTreeMap::new(),
         cwd: "/w".to_owned(),
         steps: vec![grant],
@@ -51,7 +51,7 @@ fn the_bytes_are_the_canonical_form_of_the_whole_plan() {
         assert_eq!(bytes, canonical::of(&plan).unwrap());
         let (again, draft) = Plan::read(&bytes).unwrap();
         assert_eq!(again.to_bytes().unwrap(), bytes);
-        assert_eq!((draft.source(), &again.draft), (&plan.draft, &plan.draft));
+        assert_eq!((draft.source(), &again.draft), (&*plan.draft, &plan.draft));
     }
 }
 
@@ -76,4 +76,8 @@ fn a_plan_without_its_draft_or_with_another_one_is_none() {
     assert!(wrong.contains("/draft/goal"), "{wrong}");
     assert_eq!(read(&|value| value["draft"]["goal"] = json!("h")), Err(PlanError::Draft));
     assert_eq!(read(&|value| value["steps"][0]["id"] = json!("b")), Err(PlanError::Steps));
+    let listed = refused(&|value| value["steps"][0] = json!(["a", [], "none", false, Digest::of(b"action")]));
+    assert!(listed.starts_with("/steps/0: "), "{listed}");
+    let wrapped = refused(&|value| value["mode"] = json!({"managed": null}));
+    assert!(wrapped.starts_with("/mode/managed: "), "{wrapped}");
 }

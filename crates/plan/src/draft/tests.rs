@@ -73,6 +73,28 @@ fn unknown_fields_and_wrong_forms_are_refused_where_they_stand() {
     refused(expiry, "/expires_in");
 }
 
+/// serde would read a list as the fields of a struct in their order. Who then looks up `args` by its name finds none, and the
+/// digest of the action, by which an approval is carried to the next version, would be the same for any arguments.
+#[test]
+fn lesson_24_what_has_members_is_never_a_list() {
+    for args in [json!({"path": "x"}), json!({"path": "/etc/shadow"})] {
+        refused(draft(json!([["a", "read_file", args]])), "/steps/0");
+    }
+    refused(json!(["countersign.plan/v1", "g", [step("a", json!({}))]]), "");
+    for (member, listed) in [
+        ("rollback", json!(["delete_file", {"path": "x"}])),
+        ("args", json!([["path", "x"]])),
+        ("expect", json!({"output": "/a", "exists": true})),
+    ] {
+        let mut wrong = draft(json!([step("a", json!({}))]));
+        wrong["steps"][0][member] = listed;
+        refused(wrong, &format!("/steps/0/{member}"));
+    }
+    let mut privileges = draft(json!([step("a", json!({}))]));
+    privileges["privileges"] = json!([["a"], null]);
+    refused(privileges, "/privileges");
+}
+
 #[test]
 fn many_steps_and_long_texts_are_bounded() {
     let many: Vec<Value> = (0..513).map(|i| step(&format!("s{i}"), json!({}))).collect();

@@ -1,5 +1,7 @@
 //! What verification refuses: every way to have another plan run than the one that was signed.
 
+use std::sync::Arc;
+
 use ed25519_dalek::{Signer as _, SigningKey};
 use serde_json::json;
 
@@ -32,7 +34,7 @@ fn plan() -> Plan {
         agent: "agent:b".parse().unwrap(),
         mode: Mode::Managed,
         draft_digest: draft.digest(),
-        draft: source.clone(),
+        draft: source.clone().into(),
         inputs: Default::default(),
         cwd: "/w".to_owned(),
         steps: vec![StepGrant {
@@ -130,7 +132,7 @@ fn another_key_epoch_time_or_kind_is_refused() {
 fn a_plan_whose_parts_contradict_each_other_is_refused() {
     let (secret, public) = key(1);
     let mut smuggled = plan();
-    smuggled.draft["steps"][0]["args"]["path"] = json!("/etc/shadow");
+    Arc::make_mut(&mut smuggled.draft)["steps"][0]["args"]["path"] = json!("/etc/shadow");
     assert!(matches!(countersign(&smuggled, &secret, public).verify(&root(public), NOW), Err(VerifyError::Plan(_))));
     let mut ungranted = plan();
     ungranted.steps.clear();
@@ -140,12 +142,12 @@ fn a_plan_whose_parts_contradict_each_other_is_refused() {
 #[test]
 fn lesson_24_an_action_s_digest_is_of_what_it_means() {
     let a = plan().steps[0].action_digest;
-    let mut reworded = plan();
-    reworded.draft["steps"][0]["reason"] = json!("because");
-    let draft = Draft::from_value(reworded.draft.clone()).unwrap();
-    let same = artifact::action_digest(&draft.steps()[0], Digest::of(b"tool"), &reworded.draft["steps"][0]);
+    let mut reworded = plan().draft.as_ref().clone();
+    reworded["steps"][0]["reason"] = json!("because");
+    let draft = Draft::from_value(reworded.clone()).unwrap();
+    let same = artifact::action_digest(&draft.steps()[0], Digest::of(b"tool"), &reworded["steps"][0]);
     assert_eq!(a, same);
-    reworded.draft["steps"][0]["args"]["path"] = json!("y");
-    let draft = Draft::from_value(reworded.draft.clone()).unwrap();
-    assert_ne!(a, artifact::action_digest(&draft.steps()[0], Digest::of(b"tool"), &reworded.draft["steps"][0]));
+    reworded["steps"][0]["args"]["path"] = json!("y");
+    let draft = Draft::from_value(reworded.clone()).unwrap();
+    assert_ne!(a, artifact::action_digest(&draft.steps()[0], Digest::of(b"tool"), &reworded["steps"][0]));
 }

@@ -3,4 +3,5 @@
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "helpers of tests")]
 
 mod conformance;
+mod oracle;
 mod properties;

@@ -2,6 +2,7 @@
 //! allows, and nothing hides.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use countersign_plan::approval::{Answer, Approval, Approver, VerifiedApproval};
 use countersign_plan::artifact::{self, Plan, StepGrant};
@@ -34,7 +35,7 @@ fn key(seed: u8) -> (SigningKey, PublicKey) {
 }
 
 /// Text with what makes text hard: quotes, backslashes, controls, what hides, letters beyond U+FFFF.
-fn any_text() -> impl Strategy<Value = String> + Clone {
+pub(crate) fn any_text() -> impl Strategy<Value = String> + Clone {
     prop_oneof![
         "[a-z]{0,8}",
         "(\\PC|[\\x00-\\x1f\\\\\"nu{}~/$\u{85}\u{ad}\u{200b}\u{202e}\u{2066}\u{feff}\u{10000}\u{e0041}]){0,12}"
@@ -99,7 +100,7 @@ fn any_step(own: usize) -> impl Strategy<Value = Value> {
 }
 
 /// A draft that is accepted.
-fn any_draft() -> impl Strategy<Value = Value> {
+pub(crate) fn any_draft() -> impl Strategy<Value = Value> {
     let steps = (1usize..5).prop_flat_map(|count| (0..count).map(any_step).collect::<Vec<_>>());
     (steps, any_text()).prop_map(|(steps, goal)| {
         json!({"schema": "countersign.plan/v1", "goal": format!("g{goal}"), "steps": steps, "expires_in": "5m"})
@@ -155,7 +156,7 @@ fn plan_of(draft: &Draft) -> Plan {
         agent: "agent:planner".parse().unwrap(),
         mode: Mode::Managed,
         draft_digest: draft.digest(),
-        draft: draft.source().clone(),
+        draft: draft.shared_source(),
         inputs: Inputs::from([("rows".parse().unwrap(), json!([1, "two"]))]),
         cwd: "/w".to_owned(),
         steps: draft.steps().iter().enumerate().map(grant).collect(),
@@ -306,7 +307,7 @@ proptest! {
         let mut plan = plan_of(&Draft::from_value(source).unwrap());
         let mut places = Vec::new();
         leaves(&plan.draft, &Pointer::ROOT, &mut places);
-        let leaf = plan.draft.pointer_mut(pick(&picked, &places)).unwrap();
+        let leaf = Arc::make_mut(&mut plan.draft).pointer_mut(pick(&picked, &places)).unwrap();
         *leaf = altered(leaf);
         let signed = countersign(plan.to_bytes().unwrap());
         let refused = matches!(signed.verify(&TrustRoot { gate: key(1).1, epoch: None }, NOW), Err(VerifyError::Plan(_)));

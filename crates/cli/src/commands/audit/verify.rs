@@ -4,10 +4,10 @@ use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 
+use countersign_audit::prove::{INCLUSION, verify_inclusion};
+use countersign_audit::verify as ledger;
+use countersign_audit::verify::{Fault, Problem, Relation, Report, VerifyOptions};
 use countersign_ledger::checkpoint::{Checkpoint, MAX_NOTE, VerifyingKeyInfo};
-use countersign_ledger::prove::{INCLUSION, verify_inclusion};
-use countersign_ledger::verify as ledger;
-use countersign_ledger::verify::{Fault, Problem, Relation, Report, VerifyOptions};
 use serde_json::{Value, json};
 
 use crate::anchor::trust_anchor;

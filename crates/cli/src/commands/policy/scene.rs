@@ -9,17 +9,17 @@ use countersign_plan::id::Principal;
 use countersign_plan::resolve::Inputs;
 use countersign_plan::tool::Manifest;
 use countersign_plan::verdict::Mode;
-use countersign_policy::cases::Setting;
 use countersign_policy::changes::Changes;
 use countersign_policy::deployment::{ChangeSource, Deployment, DeploymentDocument, Own};
-use countersign_policy::explain::{Explanation, explain};
 use countersign_policy::facts::AsWritten;
 use countersign_policy::flow::{Level, Session};
 use countersign_policy::paths::Place;
 use countersign_policy::policy::{Policy, PolicyDocument};
-use countersign_policy::review::Request;
+use countersign_policy::review::{Request, Review, review};
 use countersign_policy::trust_base::{self, Ignored, Layer, Origin};
 
+use super::cases::Setting;
+use super::explain::{Explanation, explain};
 use crate::clock;
 use crate::commands::run;
 use crate::document;
@@ -27,7 +27,7 @@ use crate::failure::Failure;
 use crate::paths::{self, Paths};
 
 /// Everything that a review looks at.
-pub(super) struct Scene {
+pub(in crate::commands) struct Scene {
     pub(super) deployment: Deployment,
     pub(super) policy: Policy,
     pub(super) manifest: Manifest,
@@ -38,7 +38,7 @@ pub(super) struct Scene {
 
 impl Scene {
     /// A named file counts in full; one that was found in or above the current folder can only tighten.
-    pub(super) fn load(deployment: Option<&Path>, policy: Option<&Path>) -> Result<Self, Failure> {
+    pub(in crate::commands) fn load(deployment: Option<&Path>, policy: Option<&Path>) -> Result<Self, Failure> {
         let cwd = paths::current_folder()?;
         let home = paths::home().unwrap_or_else(|| cwd.clone());
         let (cwd, home) = (cwd.to_string_lossy().into_owned(), home.to_string_lossy().into_owned());
@@ -104,6 +104,25 @@ impl Scene {
             pinned_goal: pinned.then(|| draft.goal()),
             // Whoever explains a plan to himself asks about the rules, not about who wrote it.
             planner: Level::User,
+            session: Session::empty(),
+            now: clock::now(),
+        })
+    }
+
+    /// Judges a plan as the gate would; `trusted` takes its words for the user's.
+    pub(in crate::commands) fn review(&self, draft: &Draft, pinned: bool, trusted: bool) -> Review {
+        review(&Request {
+            draft,
+            manifest: &self.manifest,
+            deployment: &self.deployment,
+            policy: &self.policy,
+            changes: &self.changes,
+            facts: &AsWritten,
+            inputs: &Inputs::new(),
+            requester: &self.requester,
+            mode: Mode::Managed,
+            pinned_goal: pinned.then(|| draft.goal()),
+            planner: if trusted { Level::User } else { Level::Open },
             session: Session::empty(),
             now: clock::now(),
         })

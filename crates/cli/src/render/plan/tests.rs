@@ -61,7 +61,7 @@ fn plan() -> Vec<u8> {
         agent: "agent:test".parse().unwrap(),
         mode: Mode::Managed,
         draft_digest: checked.digest(),
-        draft: source,
+        draft: source.into(),
         inputs: std::collections::BTreeMap::new(),
         cwd: "/srv".to_owned(),
         steps,

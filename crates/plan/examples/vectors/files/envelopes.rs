@@ -95,7 +95,7 @@ fn a_plan() -> Result<Plan, Differs> {
         agent: name("agent:planner")?,
         mode: Mode::Managed,
         draft_digest: draft.digest(),
-        draft: source.clone(),
+        draft: source.clone().into(),
         inputs: Default::default(),
         cwd: "/w".to_owned(),
         steps: steps.collect(),

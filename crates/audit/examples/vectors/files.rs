@@ -2,11 +2,9 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};
+use countersign_audit::tree::{consistency_proof, inclusion_proof, verify_consistency, verify_inclusion};
 use countersign_ledger::checkpoint::{Checkpoint, CheckpointError, Head, KeyName, SignCheckpoint, VerifyingKeyInfo};
-use countersign_ledger::merkle::{
-    Frontier, Hash, Nodes, consistency_proof, empty_root, inclusion_proof, leaf_hash, stored_at, verify_consistency,
-    verify_inclusion,
-};
+use countersign_ledger::merkle::{Frontier, Hash, Nodes, empty_root, leaf_hash, stored_at};
 use countersign_plan::canonical::to_vec;
 use ed25519_dalek::{Signer as _, SigningKey};
 use serde_json::{Value, json};

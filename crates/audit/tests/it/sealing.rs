@@ -2,11 +2,11 @@
 
 use std::fs;
 
-use countersign_ledger::export::Payloads;
+use countersign_audit::export::Payloads;
+use countersign_audit::verify::{VerifyOptions, verify};
 use countersign_ledger::reader::Payload;
 use countersign_ledger::seal::MasterKey;
 use countersign_ledger::store::sqlite::{SqliteReader, SqliteStore};
-use countersign_ledger::verify::{VerifyOptions, verify};
 use countersign_ledger::{AppendError, LedgerReader, Query, RecordKind};
 use rusqlite::Connection;
 use serde_json::{Value, json};
@@ -145,7 +145,7 @@ fn an_altered_or_moved_payload_is_not_read_as_if_it_were_genuine() {
         let mut reader = ledger.reader().unwrap();
         assert_eq!(payload(&mut reader, seq), Payload::Damaged, "{sql}");
         let fault = verify(export(&mut reader, Payloads::All).as_slice(), &options()).expect_err(sql);
-        assert_eq!(fault.place, countersign_ledger::verify::Place::Record(seq), "{sql}: {fault}");
+        assert_eq!(fault.place, countersign_audit::verify::Place::Record(seq), "{sql}: {fault}");
     }
 }
 
@@ -173,7 +173,7 @@ fn an_alteration_anywhere_in_the_database_is_named_by_the_verifier() {
         }
         assert!(Connection::open(home.database()).unwrap().execute(sql, []).unwrap() > 0);
         let mut out = Vec::new();
-        let exported = ledger.reader().unwrap().export(Payloads::All, &mut out);
+        let exported = countersign_audit::export::export(&mut ledger.reader().unwrap(), Payloads::All, &mut out);
         assert!(exported.is_err() || verify(out.as_slice(), &options()).is_err(), "{sql}");
     }
 }

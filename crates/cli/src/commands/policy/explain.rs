@@ -1,38 +1,37 @@
 //! How a plan is decided and why, step by step: for people who write policies.
 
 use countersign_plan::id::StepId;
+use countersign_policy::policy::Rule;
+use countersign_policy::review::{self, Request, Review};
 use serde::{Deserialize, Serialize};
-
-use crate::policy::Rule;
-use crate::review::{self, Request, Review};
 
 /// A review with the rules that took part in it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Explanation {
+pub(super) struct Explanation {
     /// The review.
-    pub review: Review,
+    pub(super) review: Review,
     /// Step by step.
-    pub steps: Vec<StepRules>,
+    pub(super) steps: Vec<StepRules>,
 }
 
 /// The rules that matched a step, also those that did not decide.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct StepRules {
+pub(super) struct StepRules {
     /// The step.
-    pub id: StepId,
+    pub(super) id: StepId,
     /// Rules that deny it.
-    pub deny: Vec<String>,
+    pub(super) deny: Vec<String>,
     /// Rules that ask for a further tier.
-    pub verify: Vec<String>,
+    pub(super) verify: Vec<String>,
     /// The rule that allows it.
-    pub allow: Option<String>,
+    pub(super) allow: Option<String>,
     /// What would ask by default; a rule to allow may have taken its place.
-    pub defaults: Vec<String>,
+    pub(super) defaults: Vec<String>,
 }
 
 /// Reviews a plan and says which rules matched.
 #[must_use]
-pub fn explain(request: &Request<'_>) -> Explanation {
+pub(super) fn explain(request: &Request<'_>) -> Explanation {
     let steps = review::matches(request, &|id, matches, defaults| StepRules {
         id: id.clone(),
         deny: names(matches.deny.iter().chain(&matches.deny_open).copied()),

@@ -8,95 +8,94 @@ use countersign_plan::resolve::Inputs;
 use countersign_plan::time::Timestamp;
 use countersign_plan::tool::Manifest;
 use countersign_plan::verdict::{Decision, Mode, Reason};
+use countersign_policy::changes::Changes;
+use countersign_policy::deployment::Deployment;
+use countersign_policy::facts::Facts;
+use countersign_policy::flow::{Level, Session};
+use countersign_policy::policy::Policy;
+use countersign_policy::review::{Request, review};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::changes::Changes;
-use crate::deployment::Deployment;
-use crate::facts::Facts;
-use crate::flow::{Level, Session};
-use crate::policy::Policy;
-use crate::review::{Request, review};
-
 /// The name of this format.
-pub const SCHEMA: &str = "countersign.policy-tests/v1";
+pub(in crate::commands) const SCHEMA: &str = "countersign.policy-tests/v1";
 
 /// Tests as the document writes them.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct CasesDocument {
+pub(in crate::commands) struct CasesDocument {
     /// `countersign.policy-tests/v1`.
-    pub schema: String,
+    pub(in crate::commands) schema: String,
     /// The tests.
-    pub cases: Vec<Case>,
+    pub(in crate::commands) cases: Vec<Case>,
 }
 
 /// One test: an action, or a plan.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Case {
+pub(in crate::commands) struct Case {
     /// For people.
-    pub name: String,
+    pub(in crate::commands) name: String,
     /// A tool of the manifest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub action: Option<ToolName>,
+    pub(in crate::commands) action: Option<ToolName>,
     /// Its arguments.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
-    pub args: Map<String, Value>,
+    pub(in crate::commands) args: Map<String, Value>,
     /// A change request that it names.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub change_request: Option<String>,
+    pub(in crate::commands) change_request: Option<String>,
     /// Or a whole plan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub plan: Option<Value>,
+    pub(in crate::commands) plan: Option<Value>,
     /// The goal that the user gave; a plan's own where absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub goal: Option<String>,
+    pub(in crate::commands) goal: Option<String>,
     /// What the user gave with the goal.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
-    pub inputs: Map<String, Value>,
+    pub(in crate::commands) inputs: Map<String, Value>,
     /// What must be decided.
-    pub expect: Decision,
+    pub(in crate::commands) expect: Decision,
     /// The rule that must decide it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rule: Option<String>,
+    pub(in crate::commands) rule: Option<String>,
 }
 
 /// What a test showed.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Outcome {
+pub(in crate::commands) struct Outcome {
     /// The test's name.
-    pub name: String,
+    pub(in crate::commands) name: String,
     /// What must be decided.
-    pub expected: Decision,
+    pub(in crate::commands) expected: Decision,
     /// What was decided.
-    pub decided: Decision,
+    pub(in crate::commands) decided: Decision,
     /// The rule that decided, where one did.
-    pub rule: Option<String>,
+    pub(in crate::commands) rule: Option<String>,
     /// Why.
-    pub reasons: Vec<Reason>,
+    pub(in crate::commands) reasons: Vec<Reason>,
     /// Where it failed: what differs.
-    pub difference: Option<String>,
+    pub(in crate::commands) difference: Option<String>,
 }
 
 /// What tests are decided in.
 #[derive(Clone, Copy)]
-pub struct Setting<'a> {
+pub(in crate::commands) struct Setting<'a> {
     /// The tools.
-    pub manifest: &'a Manifest,
+    pub(in crate::commands) manifest: &'a Manifest,
     /// The deployment.
-    pub deployment: &'a Deployment,
+    pub(in crate::commands) deployment: &'a Deployment,
     /// The policy under test.
-    pub policy: &'a Policy,
+    pub(in crate::commands) policy: &'a Policy,
     /// Change requests.
-    pub changes: &'a Changes,
-    /// What the machine says; usually [`crate::facts::AsWritten`].
-    pub facts: &'a dyn Facts,
+    pub(in crate::commands) changes: &'a Changes,
+    /// What the machine says; usually [`countersign_policy::facts::AsWritten`].
+    pub(in crate::commands) facts: &'a dyn Facts,
     /// The principal for whom the actions are.
-    pub requester: &'a Principal,
+    pub(in crate::commands) requester: &'a Principal,
     /// The time at which they are decided.
-    pub now: Timestamp,
+    pub(in crate::commands) now: Timestamp,
 }
 
 impl std::fmt::Debug for Setting<'_> {
@@ -110,7 +109,7 @@ impl CasesDocument {
     ///
     /// # Errors
     /// The first thing that is wrong, with its JSON pointer.
-    pub fn read(bytes: &[u8]) -> Result<Self, DocumentError> {
+    pub(in crate::commands) fn read(bytes: &[u8]) -> Result<Self, DocumentError> {
         let cases: Self = document::typed(document::from_bytes(bytes, Bounds::CONFIG)?)?;
         if cases.schema != SCHEMA {
             return Err(DocumentError::at("/schema", format!("this reader knows `{SCHEMA}`")));
@@ -127,7 +126,7 @@ impl CasesDocument {
     ///
     /// # Errors
     /// The first test whose action or plan is malformed, with its place.
-    pub fn run(&self, setting: &Setting<'_>) -> Result<Vec<Outcome>, DocumentError> {
+    pub(in crate::commands) fn run(&self, setting: &Setting<'_>) -> Result<Vec<Outcome>, DocumentError> {
         let at = |i: usize| move |e: DocumentError| e.below(&format!("/cases/{i}"));
         self.cases.iter().enumerate().map(|(i, case)| case.run(setting).map_err(at(i))).collect()
     }

@@ -5,14 +5,14 @@ use std::io::BufRead;
 
 use countersign_plan::canonical;
 
-use crate::checkpoint::{Checkpoint, Head, LedgerId, VerifyingKeyInfo};
 use crate::export::line::{self, Header, Line, LinePayload, RecordLine};
 use crate::export::{Payloads, Withheld};
-use crate::merkle::{Frontier, Hash};
-use crate::record::{self, RecordKind};
-use crate::rotation::Rotation;
-use crate::store::KeyPeriod;
 use crate::verify::{Fault, Place, Problem, Report, VerifyOptions, WithheldCounts};
+use countersign_ledger::checkpoint::{Checkpoint, Head, LedgerId, VerifyingKeyInfo};
+use countersign_ledger::merkle::{Frontier, Hash};
+use countersign_ledger::record::{self, RecordKind};
+use countersign_ledger::rotation::Rotation;
+use countersign_ledger::store::KeyPeriod;
 
 /// What a line was.
 enum Step {
@@ -192,7 +192,9 @@ impl<R: BufRead> Walk<R> {
         }
         let Some((index, key)) = self.key_at(size) else { return fault(Problem::Keys) };
         if checkpoint.signatures().len() != 1 {
-            return fault(Problem::Checkpoint(crate::checkpoint::CheckpointError::Form("not exactly one signature")));
+            return fault(Problem::Checkpoint(countersign_ledger::checkpoint::CheckpointError::Form(
+                "not exactly one signature",
+            )));
         }
         let place = Place::Records(before..size);
         if let Some(pinned) =

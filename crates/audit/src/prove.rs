@@ -6,13 +6,14 @@ use countersign_plan::canonical;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::checkpoint::{Checkpoint, CheckpointError, Head, VerifyingKeyInfo};
 use crate::export::line::{self, LineError, LinePayload};
-use crate::export::{ExportError, Payloads};
-use crate::merkle::{self, Hash, Mismatch, ProofError};
-use crate::reader::LedgerReader;
-use crate::record::{self, Leaf};
-use crate::store::{Selection, StoreError, StoredNodes};
+use crate::export::{self, ExportError, Payloads};
+use crate::tree::{self, Mismatch, ProofError};
+use countersign_ledger::checkpoint::{Checkpoint, CheckpointError, Head, VerifyingKeyInfo};
+use countersign_ledger::merkle::Hash;
+use countersign_ledger::reader::LedgerReader;
+use countersign_ledger::record::{self, Leaf};
+use countersign_ledger::store::{Selection, StoreError, StoredNodes};
 
 /// The schema of a proof of inclusion.
 pub const INCLUSION: &str = "countersign.inclusion-proof/v1";
@@ -148,73 +149,70 @@ impl Extended {
     }
 }
 
-impl LedgerReader {
-    /// The proof that record `seq` is under the last head: a JSON document in canonical form.
-    ///
-    /// # Errors
-    /// There is no such record, or the ledger cannot be read or was altered.
-    pub fn prove_inclusion(&mut self, seq: u64, payloads: Payloads) -> Result<Vec<u8>, ProveError> {
-        let size = self.store.size()?;
-        let rows = self.store.rows(&Selection { from: seq, to: seq.saturating_add(1), case: None, kinds: &[] }, 1)?;
-        let row = rows.into_iter().next().ok_or(ProveError::OutOfTree { asked: seq, size })?;
-        let path = merkle::inclusion_proof(&mut StoredNodes(&mut *self.store), seq, size).map_err(proof_error)?;
-        let checkpoint = self.head_of(size)?;
-        let altered = |problem: String| ProveError::Altered { asked: seq, problem };
-        let root = Checkpoint::parse(&checkpoint).map_err(|error| altered(error.to_string()))?.claimed().root;
-        merkle::verify_inclusion(&row.leaf.hash(), seq, size, &path, &root)
-            .map_err(|error| altered(error.to_string()))?;
-        let line = self.record_line(&row, payloads)?;
-        let record = serde_json::from_slice(&line).map_err(|error| altered(error.to_string()))?;
-        let path = path.iter().map(hex::encode).collect();
-        Ok(document(&Inclusion { schema: INCLUSION.to_owned(), record, path, checkpoint }))
-    }
+/// The proof that record `seq` is under the last head: a JSON document in canonical form.
+///
+/// # Errors
+/// There is no such record, or the ledger cannot be read or was altered.
+pub fn prove_inclusion(reader: &mut LedgerReader, seq: u64, payloads: Payloads) -> Result<Vec<u8>, ProveError> {
+    let size = reader.stored().size()?;
+    let rows = reader.stored().rows(&Selection { from: seq, to: seq.saturating_add(1), case: None, kinds: &[] }, 1)?;
+    let row = rows.into_iter().next().ok_or(ProveError::OutOfTree { asked: seq, size })?;
+    let path = tree::inclusion_proof(&mut StoredNodes(reader.stored()), seq, size).map_err(proof_error)?;
+    let checkpoint = head_of(reader, size)?;
+    let altered = |problem: String| ProveError::Altered { asked: seq, problem };
+    let root = Checkpoint::parse(&checkpoint).map_err(|error| altered(error.to_string()))?.claimed().root;
+    tree::verify_inclusion(&row.leaf.hash(), seq, size, &path, &root).map_err(|error| altered(error.to_string()))?;
+    let line = export::record_line(reader, &row, payloads)?;
+    let record = serde_json::from_slice(&line).map_err(|error| altered(error.to_string()))?;
+    let path = path.iter().map(hex::encode).collect();
+    Ok(document(&Inclusion { schema: INCLUSION.to_owned(), record, path, checkpoint }))
+}
 
-    /// The proof that the head of size `new` extends the head of size `old`: a JSON document in canonical form. Both must be
-    /// sizes at which a batch ended.
-    ///
-    /// # Errors
-    /// There are no such heads, or the ledger cannot be read or was altered.
-    pub fn prove_consistency(&mut self, old: u64, new: u64) -> Result<Vec<u8>, ProveError> {
-        let size = self.store.size()?;
-        if new > size {
-            return Err(ProveError::OutOfTree { asked: new, size });
-        }
-        let path = merkle::consistency_proof(&mut StoredNodes(&mut *self.store), old, new).map_err(proof_error)?;
-        let (old_note, new_note) = (self.head_of(old)?, self.head_of(new)?);
-        let altered = |problem: String| ProveError::Altered { asked: new, problem };
-        let root = |note: &str| {
-            Checkpoint::parse(note).map(|head| head.claimed().root).map_err(|error| altered(error.to_string()))
-        };
-        merkle::verify_consistency(old, &root(&old_note)?, new, &root(&new_note)?, &path)
-            .map_err(|error| altered(error.to_string()))?;
-        let path = path.iter().map(hex::encode).collect();
-        Ok(document(&Consistency { schema: CONSISTENCY.to_owned(), old: old_note, new: new_note, path }))
+/// The proof that the head of size `new` extends the head of size `old`: a JSON document in canonical form. Both must be
+/// sizes at which a batch ended.
+///
+/// # Errors
+/// There are no such heads, or the ledger cannot be read or was altered.
+pub fn prove_consistency(reader: &mut LedgerReader, old: u64, new: u64) -> Result<Vec<u8>, ProveError> {
+    let size = reader.stored().size()?;
+    if new > size {
+        return Err(ProveError::OutOfTree { asked: new, size });
     }
+    let path = tree::consistency_proof(&mut StoredNodes(reader.stored()), old, new).map_err(proof_error)?;
+    let (old_note, new_note) = (head_of(reader, old)?, head_of(reader, new)?);
+    let altered = |problem: String| ProveError::Altered { asked: new, problem };
+    let root = |note: &str| {
+        Checkpoint::parse(note).map(|head| head.claimed().root).map_err(|error| altered(error.to_string()))
+    };
+    tree::verify_consistency(old, &root(&old_note)?, new, &root(&new_note)?, &path)
+        .map_err(|error| altered(error.to_string()))?;
+    let path = path.iter().map(hex::encode).collect();
+    Ok(document(&Consistency { schema: CONSISTENCY.to_owned(), old: old_note, new: new_note, path }))
+}
 
-    /// The signed head of exactly that size.
-    ///
-    /// # Errors
-    /// None was signed, or the ledger cannot be read.
-    pub fn head_of(&mut self, size: u64) -> Result<String, ProveError> {
-        let ends = self.store.size()?;
-        let note = match size {
-            1.. => self.store.head_covering(size)?,
-            0 => None,
-        };
-        let note = note.ok_or(ProveError::OutOfTree { asked: size, size: ends })?;
-        let altered = |error: CheckpointError| ProveError::Altered { asked: size, problem: error.to_string() };
-        let next = Checkpoint::parse(&note).map_err(altered)?.claimed().size;
-        if next == size { Ok(note) } else { Err(ProveError::NoHead { asked: size, next }) }
-    }
+/// The signed head of exactly that size.
+///
+/// # Errors
+/// None was signed, or the ledger cannot be read.
+pub fn head_of(reader: &mut LedgerReader, size: u64) -> Result<String, ProveError> {
+    let ends = reader.stored().size()?;
+    let note = match size {
+        1.. => reader.stored().head_covering(size)?,
+        0 => None,
+    };
+    let note = note.ok_or(ProveError::OutOfTree { asked: size, size: ends })?;
+    let altered = |error: CheckpointError| ProveError::Altered { asked: size, problem: error.to_string() };
+    let next = Checkpoint::parse(&note).map_err(altered)?.claimed().size;
+    if next == size { Ok(note) } else { Err(ProveError::NoHead { asked: size, next }) }
+}
 
-    /// The last signed head, to be kept elsewhere.
-    ///
-    /// # Errors
-    /// The ledger is empty or cannot be read.
-    pub fn last_head(&mut self) -> Result<String, ProveError> {
-        let size = self.store.size()?;
-        self.head_of(size)
-    }
+/// The last signed head, to be kept elsewhere.
+///
+/// # Errors
+/// The ledger is empty or cannot be read.
+pub fn last_head(reader: &mut LedgerReader) -> Result<String, ProveError> {
+    let size = reader.stored().size()?;
+    head_of(reader, size)
 }
 
 /// Checks a proof of inclusion.
@@ -239,7 +237,7 @@ pub fn verify_inclusion(document: &[u8], key: &VerifyingKeyInfo) -> Result<Inclu
         return Err(ProofFault::Altered);
     }
     let head = Checkpoint::parse(&proof.checkpoint)?.verify(key)?.head().clone();
-    merkle::verify_inclusion(&record.hash, record.leaf.seq, head.size, &path, &head.root)?;
+    tree::verify_inclusion(&record.hash, record.leaf.seq, head.size, &path, &head.root)?;
     Ok(Included { leaf: record.leaf, payload, head })
 }
 
@@ -260,7 +258,7 @@ pub fn verify_consistency(
     if old.ledger != new.ledger {
         return Err(ProofFault::OtherLedger);
     }
-    merkle::verify_consistency(old.size, &old.root, new.size, &new.root, &path)?;
+    tree::verify_consistency(old.size, &old.root, new.size, &new.root, &path)?;
     Ok(Extended { old, new })
 }
 

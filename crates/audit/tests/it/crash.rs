@@ -7,9 +7,9 @@ use std::io::{BufRead as _, BufReader};
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Command, Stdio};
 
-use countersign_ledger::export::Payloads;
+use countersign_audit::export::Payloads;
+use countersign_audit::verify::{VerifyOptions, verify};
 use countersign_ledger::reader::Payload;
-use countersign_ledger::verify::{VerifyOptions, verify};
 use countersign_ledger::{Query, RecordKind};
 use serde_json::json;
 

@@ -1,7 +1,9 @@
 //! Proofs as documents, for somebody who has nothing but the public key.
 
-use countersign_ledger::export::Payloads;
-use countersign_ledger::prove::{ProofFault, ProveError, verify_consistency, verify_inclusion};
+use countersign_audit::export::Payloads;
+use countersign_audit::prove::{
+    ProofFault, ProveError, last_head, prove_consistency, prove_inclusion, verify_consistency, verify_inclusion,
+};
 use countersign_ledger::store::memory::MemoryStore;
 use rusqlite::Connection;
 use serde_json::Value;
@@ -17,14 +19,17 @@ fn every_record_can_be_proved_with_and_without_its_payload() {
     for seq in 0..60 {
         let record = reader.record(seq).unwrap();
         for payloads in [Payloads::All, Payloads::Redacted] {
-            let document = reader.prove_inclusion(seq, payloads).unwrap();
+            let document = prove_inclusion(&mut reader, seq, payloads).unwrap();
             let included = verify_inclusion(&document, &gate().public()).unwrap();
             assert_eq!(*included.leaf(), record.leaf);
             assert_eq!(included.head().size, 60);
             assert_eq!(included.payload().is_some(), payloads == Payloads::All);
         }
     }
-    assert!(matches!(reader.prove_inclusion(60, Payloads::All), Err(ProveError::OutOfTree { asked: 60, size: 60 })));
+    assert!(matches!(
+        prove_inclusion(&mut reader, 60, Payloads::All),
+        Err(ProveError::OutOfTree { asked: 60, size: 60 })
+    ));
 }
 
 #[test]
@@ -36,15 +41,15 @@ fn every_pair_of_heads_can_be_proved_consistent() {
     let sizes = [1, 4, 5, 13, 15, 31, 36, 37, 44, 48, 57, 60];
     for (index, &old) in sizes.iter().enumerate() {
         for &new in &sizes[index..] {
-            let document = reader.prove_consistency(old, new).unwrap();
+            let document = prove_consistency(&mut reader, old, new).unwrap();
             let extended = verify_consistency(&document, &gate().public(), &gate().public()).unwrap();
             assert_eq!((extended.old().size, extended.new_head().size), (old, new));
         }
     }
-    assert!(matches!(reader.prove_consistency(2, 60), Err(ProveError::NoHead { asked: 2, next: 4 })));
-    assert!(matches!(reader.prove_consistency(0, 60), Err(ProveError::OutOfTree { .. })));
-    assert!(matches!(reader.prove_consistency(57, 61), Err(ProveError::OutOfTree { .. })));
-    assert!(reader.last_head().unwrap().contains("\n60\n"));
+    assert!(matches!(prove_consistency(&mut reader, 2, 60), Err(ProveError::NoHead { asked: 2, next: 4 })));
+    assert!(matches!(prove_consistency(&mut reader, 0, 60), Err(ProveError::OutOfTree { .. })));
+    assert!(matches!(prove_consistency(&mut reader, 57, 61), Err(ProveError::OutOfTree { .. })));
+    assert!(last_head(&mut reader).unwrap().contains("\n60\n"));
 }
 
 #[test]
@@ -54,8 +59,8 @@ fn no_change_of_a_proof_goes_unnoticed() {
     fill(&ledger);
     let mut reader = ledger.reader().unwrap();
     let key = gate().public();
-    let inclusion = reader.prove_inclusion(20, Payloads::All).unwrap();
-    let consistency = reader.prove_consistency(13, 60).unwrap();
+    let inclusion = prove_inclusion(&mut reader, 20, Payloads::All).unwrap();
+    let consistency = prove_consistency(&mut reader, 13, 60).unwrap();
     // A change of letter case in a hash, or of white space, says the same and may pass; what is said must not change.
     for at in 0..inclusion.len() {
         let mut bytes = inclusion.clone();
@@ -76,7 +81,7 @@ fn no_change_of_a_proof_goes_unnoticed() {
     assert!(matches!(verify_consistency(&consistency, &key, &other), Err(ProofFault::Checkpoint(_))));
     // The record of another place under this place's path.
     let mut document: Value = serde_json::from_slice(&inclusion).unwrap();
-    let moved: Value = serde_json::from_slice(&reader.prove_inclusion(21, Payloads::All).unwrap()).unwrap();
+    let moved: Value = serde_json::from_slice(&prove_inclusion(&mut reader, 21, Payloads::All).unwrap()).unwrap();
     document["record"] = moved["record"].clone();
     let document = serde_json::to_vec(&document).unwrap();
     assert!(matches!(verify_inclusion(&document, &key), Err(ProofFault::Mismatch(_))));
@@ -94,7 +99,7 @@ fn consistency_holds_across_a_rotation() {
     let new = TestKey::new("gate", 2);
     let _ = ledger.rotate(new.boxed(), at(2)).wait().unwrap();
     let _ = ledger.append(vec![decision(3)]).wait().unwrap();
-    let document = ledger.reader().unwrap().prove_consistency(1, 4).unwrap();
+    let document = prove_consistency(&mut ledger.reader().unwrap(), 1, 4).unwrap();
     verify_consistency(&document, &gate().public(), &new.public()).unwrap();
     verify_consistency(&document, &new.public(), &new.public()).unwrap_err();
 }
@@ -113,6 +118,6 @@ fn an_altered_database_proves_nothing() {
     ];
     for sql in edits {
         assert_eq!(Connection::open(home.database()).unwrap().execute(sql, []).unwrap(), 1);
-        reader.prove_inclusion(20, Payloads::Redacted).expect_err(sql);
+        prove_inclusion(&mut reader, 20, Payloads::Redacted).expect_err(sql);
     }
 }

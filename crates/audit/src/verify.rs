@@ -14,10 +14,10 @@ use std::ops::Range;
 
 use countersign_plan::text::escape;
 
-use crate::checkpoint::{Checkpoint, CheckpointError, Head, LedgerId, VerifyingKeyInfo};
 use crate::export::line::LineError;
-use crate::rotation::RotationError;
-use crate::store::KeyPeriod;
+use countersign_ledger::checkpoint::{Checkpoint, CheckpointError, Head, LedgerId, VerifyingKeyInfo};
+use countersign_ledger::rotation::RotationError;
+use countersign_ledger::store::KeyPeriod;
 
 mod walk;
 

@@ -2,15 +2,14 @@
 //! that never match or can never win.
 
 use countersign_plan::tool::{Effect, Manifest, Reversibility, TargetKind, Tool};
+use countersign_policy::paths::Place;
+use countersign_policy::policy::{AllowRule, DenyRule, Policy, PolicyDocument, Rule, Selector, VerifyRule};
 use serde::{Deserialize, Serialize};
-
-use crate::paths::Place;
-use crate::policy::{AllowRule, DenyRule, Policy, PolicyDocument, Rule, Selector, VerifyRule};
 
 /// How bad a finding is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Severity {
+pub(super) enum Severity {
     /// The policy does what it says, but perhaps not what was meant.
     Warning,
     /// The policy cannot be used.
@@ -19,18 +18,18 @@ pub enum Severity {
 
 /// Something that is wrong or pointless.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Finding {
+pub(super) struct Finding {
     /// How bad.
-    pub severity: Severity,
+    pub(super) severity: Severity,
     /// The place in the document, a JSON pointer.
-    pub pointer: String,
+    pub(super) pointer: String,
     /// What is wrong and how to mend it.
-    pub message: String,
+    pub(super) message: String,
 }
 
 /// Looks through a policy for a place and a set of tools. Findings stand in the order of the document.
 #[must_use]
-pub fn lint(document: &PolicyDocument, manifest: &Manifest, place: &Place) -> Vec<Finding> {
+pub(super) fn lint(document: &PolicyDocument, manifest: &Manifest, place: &Place) -> Vec<Finding> {
     let mut findings = compile_each(document, place);
     if let Err(e) = Policy::compile(document, place)
         && !findings.iter().any(|f| f.pointer == e.pointer)
@@ -144,7 +143,7 @@ impl<'a> Lint<'a> {
                 })
         };
         let paths = any(
-            crate::deployment::is_path_kind,
+            countersign_policy::deployment::is_path_kind,
             &["execute_command", "run_program", "git", "database_query", "send_email"],
         );
         let hosts = any(|kind| matches!(kind, TargetKind::Host | TargetKind::Url), &["git"]);
@@ -225,8 +224,8 @@ mod tests {
     use countersign_plan::tool::Manifest;
 
     use super::{Severity, lint};
-    use crate::paths::Place;
-    use crate::policy::PolicyDocument;
+    use countersign_policy::paths::Place;
+    use countersign_policy::policy::PolicyDocument;
 
     fn of(rules: &str) -> Vec<(Severity, String, String)> {
         let text = format!("schema: countersign.policy/v1\n{rules}\n");

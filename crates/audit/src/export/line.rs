@@ -9,11 +9,11 @@ use countersign_plan::time::Timestamp;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::checkpoint::LedgerId;
 use crate::export::{Payloads, SCHEMA, Withheld};
-use crate::merkle::Hash;
-use crate::record::{LEAF_VERSION, Leaf, MAX_PAYLOAD, RecordKind, Salt};
-use crate::store::KeyPeriod;
+use countersign_ledger::checkpoint::LedgerId;
+use countersign_ledger::merkle::Hash;
+use countersign_ledger::record::{LEAF_VERSION, Leaf, MAX_PAYLOAD, RecordKind, Salt};
+use countersign_ledger::store::KeyPeriod;
 
 /// The longest line: a payload and the rest of its record.
 pub(crate) const MAX_LINE: usize = MAX_PAYLOAD + 16 * 1024;

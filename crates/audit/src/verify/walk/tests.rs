@@ -10,13 +10,13 @@ use ed25519_dalek::{Signer as _, SigningKey};
 use serde_json::{Value, json};
 
 use super::{Step, Walk};
-use crate::checkpoint::{SignCheckpoint, VerifyingKeyInfo};
-use crate::export::Payloads;
-use crate::ledger::Ledger;
-use crate::record::{Entry, RecordKind};
-use crate::seal::MasterKey;
-use crate::store::memory::MemoryStore;
+use crate::export::{Payloads, export};
 use crate::verify::{Fault, Place, Report, VerifyOptions};
+use countersign_ledger::checkpoint::{SignCheckpoint, VerifyingKeyInfo};
+use countersign_ledger::ledger::Ledger;
+use countersign_ledger::record::{Entry, RecordKind};
+use countersign_ledger::seal::MasterKey;
+use countersign_ledger::store::memory::MemoryStore;
 
 struct Key(SigningKey);
 
@@ -59,7 +59,7 @@ fn sample(payloads: Payloads) -> Vec<u8> {
     }
     let _ = ledger.erase(case(4), Timestamp::EPOCH, Value::Null).wait().unwrap();
     let mut out = Vec::new();
-    ledger.reader().unwrap().export(payloads, &mut out).unwrap();
+    export(&mut ledger.reader().unwrap(), payloads, &mut out).unwrap();
     out
 }
 

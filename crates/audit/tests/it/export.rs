@@ -2,11 +2,12 @@
 
 use std::io::{self, Write};
 
-use countersign_ledger::export::{ExportError, Payloads};
+use countersign_audit::export::{ExportError, Payloads, export as write};
+use countersign_audit::verify::{VerifyOptions, verify};
 use countersign_ledger::{Entry, RecordKind};
 use serde_json::{Value, json};
 
-use crate::support::{Home, TestKey, at, decision, entry, export, fill};
+use crate::support::{Home, TestKey, at, decision, entry, export, fill, gate};
 
 #[test]
 fn a_redacted_export_carries_no_payload_and_no_salt_but_key_rotations() {
@@ -41,11 +42,10 @@ fn an_export_is_what_was_durable_when_it_began() {
     let ledger = home.open().unwrap();
     fill(&ledger);
     let mut out = Appending(&ledger, Vec::new());
-    let exported = ledger.reader().unwrap().export(Payloads::All, &mut out).unwrap();
+    let exported = write(&mut ledger.reader().unwrap(), Payloads::All, &mut out).unwrap();
     assert_eq!((exported.records, exported.checkpoints), (60, 12));
-    let options =
-        countersign_ledger::verify::VerifyOptions { key: Some(crate::support::gate().public()), heads: Vec::new() };
-    let report = countersign_ledger::verify::verify(out.1.as_slice(), &options).unwrap();
+    let options = VerifyOptions { key: Some(gate().public()), heads: Vec::new() };
+    let report = verify(out.1.as_slice(), &options).unwrap();
     assert_eq!(report.head.size, 60);
 }
 
@@ -65,7 +65,7 @@ fn an_output_that_fails_ends_the_export() {
     let ledger = home.open().unwrap();
     fill(&ledger);
     for room in [0, 100, 5000] {
-        let result = ledger.reader().unwrap().export(Payloads::All, &mut Full(room));
+        let result = write(&mut ledger.reader().unwrap(), Payloads::All, &mut Full(room));
         assert!(matches!(result, Err(ExportError::Write(_))));
     }
 }
@@ -94,8 +94,7 @@ fn payloads_read_back_exactly_as_they_were_given() {
             assert_eq!(canonical(&back), canonical(payload));
         }
     }
-    let options =
-        countersign_ledger::verify::VerifyOptions { key: Some(crate::support::gate().public()), heads: Vec::new() };
+    let options = VerifyOptions { key: Some(gate().public()), heads: Vec::new() };
     let bytes = export(&mut ledger.reader().unwrap(), Payloads::All);
-    countersign_ledger::verify::verify(bytes.as_slice(), &options).unwrap();
+    verify(bytes.as_slice(), &options).unwrap();
 }

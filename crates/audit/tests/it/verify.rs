@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use countersign_audit::export::Payloads;
+use countersign_audit::verify::{Fault, Place, Problem, Relation, Report, VerifyOptions, verify, verify_against};
 use countersign_ledger::checkpoint::{Checkpoint, Head, VerifyingKeyInfo};
-use countersign_ledger::export::Payloads;
 use countersign_ledger::merkle::Frontier;
 use countersign_ledger::record::{Leaf, payload_digest};
 use countersign_ledger::store::memory::MemoryStore;
-use countersign_ledger::verify::{Fault, Place, Problem, Relation, Report, VerifyOptions, verify, verify_against};
 use countersign_ledger::{Ledger, RecordKind};
 use countersign_plan::canonical;
 use serde_json::{Value, json};
