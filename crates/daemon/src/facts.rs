@@ -6,7 +6,9 @@ use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, PermissionsExt as _}
 use std::path::{Component, Path, PathBuf};
 
 use countersign_plan::access::FileIdentity;
-use countersign_policy::facts::{Below, Extent, Facts, PathFact, PathKind};
+use countersign_policy::facts::{Below, Closure, Extent, Facts, PathFact, PathKind};
+
+use crate::closure;
 
 /// Where programs are looked up: never where the environment says.
 pub(crate) const PROGRAM_PATH: [&str; 6] =
@@ -80,6 +82,10 @@ impl Facts for Machine {
         }
         let system = PROGRAM_PATH.iter().map(PathBuf::from);
         system.chain(self.program_folders.iter().cloned()).find_map(|folder| executable(&folder.join(name)))
+    }
+
+    fn closure(&self, program: &str, roots: &[&str]) -> Result<Closure, String> {
+        closure::of(Path::new(program), roots, &|name| self.program(name))
     }
 }
 

@@ -6,6 +6,7 @@ mod broker;
 mod changes;
 mod channel;
 mod clock;
+mod closure;
 mod configure;
 mod facts;
 mod folders;

@@ -260,7 +260,6 @@ fn places(folders: &Folders, configurations: &Configurations) -> Places {
         system: existing(&SYSTEM),
         readable: existing(&READABLE),
         toolchains: configurations.toolchains(),
-        libraries: existing(&["/usr/lib", "/usr/lib64", "/lib", "/lib64", "/usr/local/lib"]),
         hidden: configurations.credentials(),
         own: configurations.own_folders(),
         memory: text(folders.state.join("memory")),

@@ -43,8 +43,6 @@ pub struct Places {
     pub readable: Vec<String>,
     /// Named toolchain roots, readable and runnable: `~/.cargo`, `~/.rustup`, `~/.pyenv`.
     pub toolchains: Vec<String>,
-    /// Folders with shared libraries, for programs that are listed one by one.
-    pub libraries: Vec<String>,
     /// Files that are covered wherever a system folder or toolchain root would show them: `~/.cargo/credentials.toml`. Those
     /// roots are too large to be looked through for each step.
     pub hidden: Vec<String>,

@@ -14,7 +14,7 @@ use crate::egress::Egress;
 pub enum Profile {
     /// Runs nothing outside our own static binary: the built-in tools.
     None,
-    /// Runs the listed binaries only; nothing in the work folder can be run.
+    /// Runs the listed programs only, with the libraries that they name; nothing in the work folder can be run.
     Exact,
     /// Runs any code that the view permits: system folders, toolchains, the work folder.
     Toolchain,
@@ -30,8 +30,11 @@ pub struct SandboxSpec {
     pub read: Vec<PathGrant>,
     /// Files and folders that may be changed.
     pub write: Vec<PathGrant>,
-    /// Binaries (profile exact) or roots (profile toolchain) that may be run.
+    /// Programs with exactly what they need to start (profile exact) or roots (profile toolchain) that may be run.
     pub run: Vec<PathGrant>,
+    /// Symbolic links on the way to what may be run, which grant nothing by themselves.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub links: Vec<PathLink>,
     /// Below what may be changed: protected, so read-only.
     pub read_only: Vec<String>,
     /// Below what may be seen: covered.
@@ -60,6 +63,16 @@ pub struct PathGrant {
     /// Compared with the opened descriptor; a difference is a refusal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub identity: Option<FileIdentity>,
+}
+
+/// A symbolic link as it lies on the machine.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PathLink {
+    /// Absolute; no link in any component before the last.
+    pub path: String,
+    /// What it holds, absolute or not.
+    pub target: String,
 }
 
 /// The user that a step acts as.

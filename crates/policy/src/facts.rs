@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 
 use countersign_plan::access::FileIdentity;
+use countersign_plan::confinement::PathLink;
 
 use crate::history::History;
 use countersign_plan::inspection::{Inspection, Subject};
@@ -96,6 +97,16 @@ pub trait Facts {
     /// The absolute path of a program, looked up by name in the fixed path; links followed.
     fn program(&self, name: &str) -> Option<String>;
 
+    /// What the program at this path, links followed, needs to start. Only files below the `roots`, which no step can write, are read to find that
+    /// out, and nothing else is ever part of the answer.
+    ///
+    /// # Errors
+    /// In words for people: why that cannot be told.
+    fn closure(&self, program: &str, roots: &[&str]) -> Result<Closure, String> {
+        let _ = (program, roots);
+        Err("nobody here reads programs".to_owned())
+    }
+
     /// What the subject would do, read without running it. The answer is untrusted: it comes from a process that reads hostile
     /// text.
     ///
@@ -105,6 +116,17 @@ pub trait Facts {
         let _ = subject;
         Err(NotInspected::Nobody)
     }
+}
+
+/// What a program needs to start, itself left out. Paths are absolute, without a link in any component.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Closure {
+    /// Read and run: interpreters, the loader, libraries.
+    pub run: Vec<String>,
+    /// Read: data that the C library looks for.
+    pub read: Vec<String>,
+    /// The links under whose names those are looked for.
+    pub links: Vec<PathLink>,
 }
 
 /// No machine: every path is judged as written, and programs are where a system keeps them. For suites and documents of another
@@ -145,6 +167,8 @@ pub struct Known {
     pub large: Vec<String>,
     /// What the agent did before.
     pub history: History,
+    /// What programs need to start; the others are static.
+    pub closures: BTreeMap<String, Closure>,
 }
 
 impl Facts for Known {
@@ -174,5 +198,9 @@ impl Facts for Known {
 
     fn program(&self, name: &str) -> Option<String> {
         self.programs.get(name).cloned()
+    }
+
+    fn closure(&self, program: &str, _roots: &[&str]) -> Result<Closure, String> {
+        Ok(self.closures.get(program).cloned().unwrap_or_default())
     }
 }

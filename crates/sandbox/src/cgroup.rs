@@ -188,11 +188,11 @@ mod tests {
     #[test]
     fn a_child_starts_inside_its_group_and_the_group_goes_with_it() {
         let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap();
-        let Some(mount) = mount_point(&mounts).filter(|_| rustix::process::geteuid().is_root()) else { return };
-        let folder = mount.join(format!("countersign-test-{}", std::process::id()));
-        if fs::create_dir(&folder).is_err() {
+        let folder = mount_point(&mounts).map(|mount| mount.join(format!("countersign-test-{}", std::process::id())));
+        let Some(folder) = folder.filter(|folder| fs::create_dir(folder).is_ok()) else {
+            println!("not testable here: no hierarchy of control groups (v2) that may be written");
             return;
-        }
+        };
         let handle = rustix::fs::openat(CWD, &folder, OFlags::PATH | OFlags::DIRECTORY, Mode::empty()).unwrap();
         let group = Group { folder: folder.clone(), handle };
         let (reader, mut writer) = std::io::pipe().unwrap();

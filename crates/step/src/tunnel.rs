@@ -233,9 +233,21 @@ impl Tunnel {
         }
         // A bounded request is not ended before its answer is: some servers take a half-close for a client that left.
         if self.to.is_none() && self.left == Some(0) {
+            self.discard();
             self.abandon(channel)?;
         }
         Ok(())
+    }
+
+    /// Reads away what the local side has said beyond its one request: a socket that is closed over unread bytes resets its connection, and the answer may be lost
+    /// with it.
+    fn discard(&self) {
+        let mut chunk = [0; 4096];
+        for _ in 0..64 {
+            let Some(Ok(1..)) = self.from.as_ref().map(|from| rustix::io::read(from, chunk.as_mut_slice())) else {
+                return;
+            };
+        }
     }
 
     /// Half-closes the local side once everything was written.

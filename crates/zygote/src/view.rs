@@ -1,7 +1,7 @@
 //! From the gate's sandbox spec to the sandbox's view, limits and seal.
 
 use countersign_plan::confinement::{Minimum, PathGrant, Profile, SandboxSpec};
-use countersign_sandbox::{FileIdentity, Grant, Limits, Network, Requirement, StepSeal, Variant, View};
+use countersign_sandbox::{FileIdentity, Grant, Limits, Link, Network, Requirement, StepSeal, Variant, View};
 
 /// What the sandbox is asked for.
 pub(crate) fn view(spec: &SandboxSpec, own: &[String]) -> View {
@@ -21,6 +21,10 @@ pub(crate) fn view(spec: &SandboxSpec, own: &[String]) -> View {
         // The gate grants folders; the links beside them (`/lib` to `usr/lib`) are this machine's shape and grant nothing.
         let (_, _, links) = countersign_sandbox::system_folders();
         view.links = links;
+        let listed =
+            spec.links.iter().map(|link| Link { path: link.path.clone().into(), target: link.target.clone().into() });
+        let further: Vec<Link> = listed.filter(|link| !view.links.contains(link)).collect();
+        view.links.extend(further);
     }
     view
 }

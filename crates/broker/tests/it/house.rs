@@ -193,6 +193,7 @@ pub(crate) fn spec(egress: Egress) -> SandboxSpec {
         read: vec![],
         write: vec![],
         run: vec![],
+        links: vec![],
         read_only: vec![],
         masked: vec![],
         cwd: "/".to_owned(),

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use countersign_plan::access::FileIdentity;
-use countersign_plan::confinement::{PathGrant, Profile, SandboxSpec};
+use countersign_plan::confinement::{PathGrant, PathLink, Profile, SandboxSpec};
 use countersign_plan::egress::Egress;
 use countersign_plan::verdict::Code;
 use countersign_policy::facts::{Extent, Facts, PathKind};
@@ -25,6 +25,7 @@ pub(super) struct View<'a> {
     read: Grants,
     write: Grants,
     run: Grants,
+    links: Vec<PathLink>,
     masked: Vec<String>,
     read_only: Vec<String>,
     cwd: String,
@@ -39,8 +40,8 @@ impl<'a> View<'a> {
             Means::Builtin(Builtin::MemoryRead | Builtin::MemoryWrite) => task.places.memory.clone(),
             Means::Builtin(_) | Means::Program | Means::Broker => "/".to_owned(),
         };
-        let (masked, read_only, egress) = (Vec::new(), Vec::new(), Egress::default());
-        Self { task, means, profile: Profile::None, read, write, run, masked, read_only, cwd, egress }
+        let (links, masked, read_only, egress) = (Vec::new(), Vec::new(), Vec::new(), Egress::default());
+        Self { task, means, profile: Profile::None, read, write, run, links, masked, read_only, cwd, egress }
     }
 
     /// Nothing of this machine: what happens, happens by the broker.
@@ -112,21 +113,15 @@ impl<'a> View<'a> {
         Ok(())
     }
 
-    /// A program: system folders and toolchains, and of the rest what the step is granted.
+    /// A program: system folders and toolchains, or itself with what it needs to start; and of the rest what the step is granted.
     pub(super) fn program(&mut self, profile: Profile, args: &Value) -> Result<(), NoLeave> {
         self.heed_review();
         self.profile = profile;
         let places = self.task.places;
-        let roots = match profile {
-            Profile::Toolchain => places.system.iter().chain(&places.toolchains),
-            Profile::Exact | Profile::None => places.libraries.iter().chain(&self.task.review.grants.run),
-        };
-        for root in roots {
-            let root = resolved(self.task.facts, root);
-            let identity = self.task.facts.resolve(&root).identity;
-            if exists(self.task.facts, &root) {
-                self.run.insert(root, identity);
-            }
+        let roots: Vec<&str> = places.system.iter().chain(&places.toolchains).map(String::as_str).collect();
+        match profile {
+            Profile::Toolchain => roots.into_iter().for_each(|root| drop(self.may_run(root))),
+            Profile::Exact | Profile::None => self.listed(&roots)?,
         }
         for path in places.readable.iter().chain(&self.task.review.grants.read) {
             if exists(self.task.facts, path) {
@@ -153,10 +148,58 @@ impl<'a> View<'a> {
         self.protect()
     }
 
+    /// Lets a file or folder be run, links followed, if it is there.
+    fn may_run(&mut self, path: &str) -> Option<String> {
+        let path = resolved(self.task.facts, path);
+        let fact = self.task.facts.resolve(&path);
+        matches!(fact.kind, PathKind::File | PathKind::Directory).then(|| {
+            self.run.insert(path.clone(), fact.identity);
+            path
+        })
+    }
+
+    /// The programs that the step lists, each with what it needs to start: nothing that lies beside that. A program outside of the roots may be written by
+    /// others, so what it says about itself is not read; it gets nothing more, which is enough for a static one.
+    fn listed(&mut self, roots: &[&str]) -> Result<(), NoLeave> {
+        let (facts, review) = (self.task.facts, self.task.review);
+        let inside = |path: &str| roots.iter().any(|root| is_within(path, root));
+        for program in &review.grants.run {
+            let Some(program) = self.may_run(program) else { continue };
+            if !inside(&program) || facts.resolve(&program).kind != PathKind::File {
+                continue;
+            }
+            let unknown = |why: &str| {
+                let message = format!("what {program} needs to start cannot be told: {why}");
+                NoLeave::new(Code::ResourceUnresolved, message)
+            };
+            let closure = facts.closure(&program, roots).map_err(|why| unknown(&why))?;
+            for (grants, paths) in [(&mut self.run, closure.run), (&mut self.read, closure.read)] {
+                for path in paths {
+                    let fact = facts.resolve(&path);
+                    if !inside(&path) || fact.resolved.as_deref().is_some_and(|resolved| resolved != path) {
+                        return Err(unknown(&format!(
+                            "{path} lies outside of the system's and the toolchains' folders"
+                        )));
+                    }
+                    grants.insert(path, fact.identity);
+                }
+            }
+            self.links.extend(closure.links);
+        }
+        Ok(())
+    }
+
     /// Makes `path` readable; where it is missing, the nearest folder, so that it is seen to be missing.
     pub(super) fn read_or_parent(&mut self, path: &str) -> Result<(), NoLeave> {
-        let (path, identity) = self.nearest(path)?;
-        self.read.insert(path, identity);
+        let (near, identity) = self.nearest(path)?;
+        if near == "/" {
+            let message = match path {
+                "/" => "the whole system is never shown to a step; name a folder in it".to_owned(),
+                _ => format!("{path} does not exist, and no folder above it but the whole system"),
+            };
+            return Err(NoLeave::new(Code::ResourceUnresolved, message));
+        }
+        self.read.insert(near, identity);
         Ok(())
     }
 
@@ -309,12 +352,15 @@ impl<'a> View<'a> {
         self.masked.retain(|path| granted(path));
         self.read_only.retain(|path| granted(path) && !self.masked.iter().any(|mask| is_within(path, mask)));
         let (masked, read_only) = (topmost(self.masked), topmost(self.read_only));
+        self.links.sort();
+        self.links.dedup();
         let grants = |grants: Grants| grants.into_iter().map(|(path, identity)| PathGrant { path, identity }).collect();
         Ok(SandboxSpec {
             profile: self.profile,
             read: grants(self.read),
             write: grants(self.write),
             run: grants(self.run),
+            links: self.links,
             read_only,
             masked,
             cwd: self.cwd,

@@ -1,12 +1,13 @@
 //! What a step can see: exactly what it was approved for, whatever lies beside it.
 
 use countersign_gate::directive::Directive;
-use countersign_plan::confinement::{Minimum, PathGrant, Profile, SandboxSpec};
+use countersign_plan::confinement::{Minimum, PathGrant, PathLink, Profile, SandboxSpec};
 use countersign_plan::id::CaseId;
 use countersign_plan::observation::{Ending, Observation};
 use countersign_plan::permit::Phase;
 use countersign_plan::saga::Undo;
 use countersign_plan::verdict::{Code, Decision};
+use countersign_policy::facts::{Closure, PathFact};
 use serde_json::{Value, json};
 
 use crate::house::{House, Person, configuration, deployment, file, free, kept, returned};
@@ -119,6 +120,52 @@ fn lesson_10_a_program_sees_no_restricted_file_and_writes_no_protected_one() {
     assert_eq!(spec.limits.wall_ms, 5000);
     assert!(spec.loopback);
     assert_eq!(spec.cwd, "/w");
+}
+
+/// A program that is listed by itself gets what it needs to start, file by file, and no folder of libraries.
+#[test]
+fn a_listed_program_gets_its_own_libraries_and_none_beside_them() {
+    let mut house = house();
+    house.facts.programs.insert("git".to_owned(), "/usr/bin/git".to_owned());
+    for (inode, path) in
+        ["/usr/bin/git", "/usr/lib/ld.so", "/usr/lib/libz.so.1.3", "/usr/lib/locale"].into_iter().enumerate()
+    {
+        house.facts.paths.insert(path.to_owned(), file(200 + inode as u64, false));
+    }
+    let link = PathLink { path: "/usr/lib/libz.so.1".to_owned(), target: "libz.so.1.3".to_owned() };
+    let closure = Closure {
+        run: vec!["/usr/lib/ld.so".to_owned(), "/usr/lib/libz.so.1.3".to_owned()],
+        read: vec!["/usr/lib/locale".to_owned()],
+        links: vec![link.clone()],
+    };
+    house.facts.closures.insert("/usr/bin/git".to_owned(), closure.clone());
+    let status = plan("git", json!({"repo": ".", "args": ["status"]}));
+    let spec = act(&mut house, &status);
+    assert_eq!(spec.profile, Profile::Exact);
+    assert_eq!(paths(&spec.run), ["/usr/bin/git", "/usr/lib/ld.so", "/usr/lib/libz.so.1.3"]);
+    assert!(spec.run.iter().all(|grant| grant.identity.is_some()), "compared with the descriptor (INV-3)");
+    assert!(paths(&spec.read).contains(&"/usr/lib/locale"));
+    assert_eq!(spec.links, [link]);
+    // Whoever works the closure out is not believed that something else belongs to a program.
+    for wrong in ["/w/sub/key.pem", "/state/memory", "/usr/lib/leads/out"] {
+        let fact = PathFact { resolved: Some("/w/a.txt".to_owned()), ..file(300, false) };
+        house.facts.paths.insert("/usr/lib/leads/out".to_owned(), fact);
+        let run = [closure.run.clone(), vec![wrong.to_owned()]].concat();
+        house.facts.closures.insert("/usr/bin/git".to_owned(), Closure { run, ..closure.clone() });
+        let (case, undo) = running(&mut house, &status);
+        let answer = house.request(&case, "s", if undo == Undo::Snapshot { Phase::Snapshot } else { Phase::Act });
+        assert_eq!(crate::house::refused(&answer), Some(Code::ResourceUnresolved), "{wrong}");
+    }
+}
+
+/// The nearest folder above it is the whole system, which is never shown.
+#[test]
+fn a_missing_file_directly_below_the_root_is_said_to_be_missing() {
+    let mut house = House::new(&free());
+    let (case, _) = running(&mut house, &plan("read_file", json!({"path": "/nowhere"})));
+    let answer = house.request(&case, "s", Phase::Act);
+    assert_eq!(crate::house::refused(&answer), Some(Code::ResourceUnresolved));
+    assert!(format!("{answer:?}").contains("/nowhere does not exist"), "{answer:?}");
 }
 
 /// A folder that cannot be looked through cannot be covered, and is not shown (INV-4).

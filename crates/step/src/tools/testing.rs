@@ -51,6 +51,7 @@ impl Scene {
             read: vec![],
             write: vec![grant(&work)],
             run: vec![],
+            links: vec![],
             read_only: vec![],
             masked: vec![],
             cwd: work.to_str().unwrap().to_owned(),

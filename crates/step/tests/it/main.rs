@@ -104,6 +104,7 @@ impl Work {
             read: self.only.iter().map(|path| granted(path)).collect(),
             write: if self.only.is_none() { vec![granted(&self.work), granted(&self.store)] } else { vec![] },
             run: vec![],
+            links: vec![],
             read_only: vec![],
             masked: vec![],
             cwd: if self.only.is_none() { self.work.to_str().unwrap().to_owned() } else { "/".to_owned() },

@@ -24,6 +24,7 @@ fn spec(path: &str) -> SandboxSpec {
         read: vec![PathGrant { path: path.to_owned(), identity: None }],
         write: vec![],
         run: vec![],
+        links: vec![],
         read_only: vec![],
         masked: vec![],
         cwd: "/w".to_owned(),

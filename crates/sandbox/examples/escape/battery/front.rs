@@ -11,8 +11,9 @@ use super::table::{Form, render};
 use super::{in_own_session, part};
 
 const USAGE: &str =
-    "usage: escape --table planner|step-exact|step-toolchain [--json|--summary] [--quick] [--only ID,ID...] [--floor N]
+    "usage: escape --table planner|step-exact|step-toolchain [--json|--summary] [--quick] [--spares] [--only ID,ID...] [--floor N]
   --quick    only the columns \"outside\" and \"all layers\"
+  --spares   spawn as the zygote does, with namespaces made in advance; the network probes have nobody to reach then
   --only     only these probes
   --summary  only the counts; the table too if something is wrong
   --floor    fail if fewer than N probes are valid on this machine: such a run proves too little";
@@ -61,7 +62,7 @@ fn harness(command: &Command) -> Result<ExitCode> {
 
 fn parse(arguments: &[String]) -> Result<Command> {
     let mut which = None;
-    let (mut layers, mut form, mut only, mut floor) = (true, Form::Table, Vec::new(), 0);
+    let (mut layers, mut spares, mut form, mut only, mut floor) = (true, false, Form::Table, Vec::new(), 0);
     let mut words = arguments.iter();
     while let Some(word) = words.next() {
         let mut value = || words.next().with_context(|| format!("{word} needs a value\n{USAGE}"));
@@ -69,6 +70,7 @@ fn parse(arguments: &[String]) -> Result<Command> {
             "--json" => form = Form::Json,
             "--summary" => form = Form::Summary,
             "--quick" => layers = false,
+            "--spares" => spares = true,
             "--only" => only = value()?.split(',').map(str::to_owned).collect(),
             "--floor" => floor = value()?.parse().with_context(|| format!("--floor needs a number\n{USAGE}"))?,
             "--table" => {
@@ -83,5 +85,5 @@ fn parse(arguments: &[String]) -> Result<Command> {
         }
     }
     let which = which.ok_or_else(|| anyhow!("{USAGE}"))?;
-    Ok(Command { options: Options { which, layers, only }, form, floor })
+    Ok(Command { options: Options { which, layers, spares, only }, form, floor })
 }
