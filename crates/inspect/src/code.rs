@@ -60,7 +60,7 @@ impl Machine<'_> {
             return;
         };
         let tokens = fold::constants(&tokens, &self.context.home);
-        let mut seen = Seen::default();
+        let mut seen = Seen { loops: fold::loops(&tokens), ..Seen::default() };
         for (i, token) in tokens.iter().enumerate() {
             match token {
                 Token::Name(name) => {
@@ -70,7 +70,13 @@ impl Machine<'_> {
                     if follows
                         && language == Language::Python
                         && let Some(path) = fold::path_before(tokens.get(..i - 1).unwrap_or_default())
-                        && self.path_method(&path, name, after)
+                        && self.path_method(&Word::text(path), name, after)
+                    {
+                        continue;
+                    }
+                    if let Some((variable, method)) = name.split_once('.').filter(|_| language == Language::Python)
+                        && let Some((_, found)) = seen.loops.iter().find(|(known, _)| known == variable)
+                        && self.path_method(&found.clone(), method, after)
                     {
                         continue;
                     }
@@ -170,8 +176,8 @@ impl Machine<'_> {
         }
         let Some((does, method)) = table.find(name, lower) else {
             if is_call
-                && !name.contains(['.', ':', '>'])
-                && !table.is_harmless(name)
+                && (!name.contains(['.', ':', '>']) || (name.contains("::") && !name.contains('.')))
+                && !table.is_harmless(lower)
                 && !seen.defined.contains(&name.to_owned())
             {
                 let defines = matches!(before, Some(Token::Name(b)) if matches!(b.as_str(), "def" | "function" | "sub" | "class" | "lambda" | "my" | "new"));
@@ -219,6 +225,12 @@ impl Machine<'_> {
 
     fn does(&mut self, language: Language, does: Does, name: &str, after: &[Token], seen: &mut Seen) {
         let text = |n: usize| argument(after, n).and_then(constant);
+        if let Does::Deletes(n, recursive) = does
+            && let Some(found) = argument(after, n).and_then(|tokens| fold::names(tokens, &seen.loops))
+        {
+            self.touch_path(Effect::Delete, &found, recursive);
+            return;
+        }
         match does {
             Does::Nothing => {}
             Does::Reads(n) => self.file_of(Effect::Read, text(n), name, false),
@@ -378,6 +390,8 @@ struct Seen {
     runs_unseen: bool,
     decodes: bool,
     evaluates: bool,
+    /// Variables of loops over names of files, with the pattern of those.
+    loops: Vec<(String, Word)>,
     defined: Vec<String>,
     importing: Importing,
 }

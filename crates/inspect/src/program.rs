@@ -112,6 +112,10 @@ impl Machine<'_> {
         let path = self.paths(word).into_iter().next().unwrap_or_else(|| name.to_owned());
         self.note(&path, rest, Knowledge::File);
         self.touch_path(Effect::Execute, word, false);
+        // What a build's own wrapper is asked to do is in its words.
+        if let (Some("gradlew" | "mvnw"), Some(entry)) = (base_of(&path), base_of(&path).and_then(catalogue::entry)) {
+            return self.apply(entry, rest, &stdin);
+        }
         match self.files.get(&path).cloned() {
             Some(written) => self.run_written(&written, &path, rest, &stdin),
             None => Stream { sources: stdin.sources, ..Stream::unknown() },
@@ -214,6 +218,10 @@ impl Machine<'_> {
     pub(crate) fn touch_named(&mut self, effect: Effect, what: &str) {
         self.touch_other(effect, TargetKind::Record, what);
     }
+}
+
+fn base_of(path: &str) -> Option<&str> {
+    path.rsplit('/').next()
 }
 
 /// The language that a script's first line names; without one it is a shell's.

@@ -42,8 +42,9 @@ fn vector(argv: &[Option<String>], stdin: Option<&str>, context: &Context) -> In
 /// What a text holds, as findings.
 fn of_text(text: &str) -> Inspection {
     let mut out = Inspection::default();
+    let characters = Characters::of(text);
     for found in crate::text::text(text) {
-        let span = in_characters(text, found.span);
+        let span = characters.span(text, found.span);
         let kind = match found.kind {
             TextKind::Secret | TextKind::LikelySecret => FindingKind::Secret,
             TextKind::HiddenText | TextKind::HiddenMessage => FindingKind::HiddenText,
@@ -58,11 +59,45 @@ fn of_text(text: &str) -> Inspection {
     out
 }
 
-/// A stretch of bytes in characters.
-fn in_characters(text: &str, bytes: Span) -> Option<Span> {
-    let start = text.get(..bytes.start)?.chars().count();
-    let length = text.get(bytes.start..bytes.end)?.chars().count();
-    Some(Span { start, end: start + length })
+/// Bytes between two places at which characters are counted beforehand.
+const BLOCK: usize = 1024;
+
+/// How many characters stand before every block of bytes, so that a place costs one block and not the whole text.
+struct Characters {
+    before: Vec<usize>,
+}
+
+impl Characters {
+    fn of(text: &str) -> Self {
+        let mut count = 0;
+        let before = text.as_bytes().chunks(BLOCK).map(|block| {
+            let here = count;
+            count += begun(block);
+            here
+        });
+        Self { before: before.collect() }
+    }
+
+    /// A stretch of bytes in characters.
+    fn span(&self, text: &str, bytes: Span) -> Option<Span> {
+        Some(Span { start: self.place(text, bytes.start)?, end: self.place(text, bytes.end)? })
+    }
+
+    fn place(&self, text: &str, byte: usize) -> Option<usize> {
+        let block = byte / BLOCK;
+        let rest = text.as_bytes().get(block * BLOCK..byte)?;
+        let before = self.before.get(block).copied();
+        // The end of a text that fills its last block.
+        let before = before.or_else(|| {
+            self.before.last().map(|last| last + begun(text.as_bytes().get(byte - BLOCK..byte).unwrap_or_default()))
+        });
+        Some(before.unwrap_or(0) + begun(rest))
+    }
+}
+
+/// How many characters begin in some bytes.
+fn begun(bytes: &[u8]) -> usize {
+    bytes.iter().filter(|byte| (**byte & 0xC0) != 0x80).count()
 }
 
 #[cfg(test)]
@@ -93,6 +128,18 @@ mod tests {
         assert!(inspect(&url).found(FindingKind::MetadataAddress));
         let text = "é AKIAIOSFODNN7EXAMPLF".to_owned();
         assert!(inspect(&Subject::Text { text }).found(FindingKind::Secret));
+    }
+
+    #[test]
+    fn places_are_counted_in_characters_wherever_they_are() {
+        for length in [0, 1, 500, 1019, 1022, 1023, 1024, 1025, 2047, 2048, 5000] {
+            let text = format!("{}é{}", "é".repeat(length / 3), "x".repeat(length));
+            let characters = super::Characters::of(&text);
+            for (count, (byte, _)) in text.char_indices().enumerate() {
+                assert_eq!(characters.place(&text, byte), Some(count), "{length} {byte}");
+            }
+            assert_eq!(characters.place(&text, text.len()), Some(text.chars().count()), "{length}");
+        }
     }
 
     #[test]

@@ -55,6 +55,8 @@ impl Table {
         let tails = name.match_indices('.').filter_map(|(at, _)| name.get(at + 1..)).filter(|tail| tail.contains('.'));
         let exact = std::iter::once(name).chain(tails).find_map(|tail| self.calls.get(tail));
         let dotted = name.len() != last.len();
+        // `File::Path::remove_tree`: a function by its module.
+        let exact = exact.or_else(|| self.calls.get(last).filter(|_| name.contains("::") && !name.contains('.')));
         exact.map(|does| (*does, false)).or_else(|| self.methods.get(last).filter(|_| dotted).map(|does| (*does, true)))
     }
 

@@ -152,12 +152,70 @@ fn is_path(name: &str) -> bool {
     matches!(name, "Path" | "pathlib.Path" | "PosixPath" | "pathlib.PosixPath")
 }
 
+/// The names of files that `glob("…")` or a loop's variable stand for.
+pub(super) fn names(tokens: &[Token], loops: &[(String, Word)]) -> Option<Word> {
+    match tokens {
+        [Token::Name(name)] => loops.iter().find(|(known, _)| known == name).map(|(_, found)| found.clone()),
+        [Token::Mark('$'), Token::Name(name)] => {
+            loops.iter().find(|(known, _)| known == name).map(|(_, found)| found.clone())
+        }
+        [Token::Name(glob), Token::Mark('('), Token::Text(pattern), Token::Mark(')')]
+            if matches!(glob.as_str(), "glob" | "glob.glob" | "glob.iglob" | "Dir.glob" | "bsd_glob") =>
+        {
+            Some(Word::pattern(pattern))
+        }
+        _ => None,
+    }
+}
+
+/// Loops over names of files: `for p in Path("a").rglob("b")`, `for p in glob.glob("a/*")`.
+pub(super) fn loops(tokens: &[Token]) -> Vec<(String, Word)> {
+    let mut out = Vec::new();
+    for (i, token) in tokens.iter().enumerate().take(MAX_TOKENS) {
+        if !matches!(token, Token::Name(name) if name == "for") || out.len() >= MAX_LOOPS {
+            continue;
+        }
+        match tokens.get(i + 1..).unwrap_or_default() {
+            [
+                Token::Name(variable),
+                Token::Name(within),
+                Token::Name(path),
+                Token::Mark('('),
+                Token::Text(root),
+                Token::Mark(')'),
+                Token::Mark('.'),
+                Token::Name(method),
+                Token::Mark('('),
+                Token::Text(pattern),
+                Token::Mark(')'),
+                ..,
+            ] if within == "in" && is_path(path) && matches!(method.as_str(), "glob" | "rglob") => {
+                let mut word = Word::text(root.trim_end_matches('/'));
+                word.push_str("/");
+                word.append(&Word::pattern(&if method == "rglob" { format!("**/{pattern}") } else { pattern.clone() }));
+                out.push((variable.clone(), word));
+            }
+            [Token::Name(variable), Token::Name(within), rest @ ..] if within == "in" => {
+                if let Some(word) = rest.get(..4).and_then(|call| names(call, &[])) {
+                    out.push((variable.clone(), word));
+                }
+            }
+            _ => {}
+        }
+    }
+    out
+}
+
+/// The most tokens that are looked through for loops.
+const MAX_TOKENS: usize = 4096;
+
+/// The most loops that are followed.
+const MAX_LOOPS: usize = 16;
+
 impl Machine<'_> {
     /// A method of a path of Python's `pathlib`; whether it is one.
-    pub(super) fn path_method(&mut self, path: &str, method: &str, after: &[Token]) -> bool {
-        let word = Word::text(
-            path.strip_prefix("~").map_or_else(|| path.to_owned(), |rest| format!("{}{rest}", self.context.home)),
-        );
+    pub(super) fn path_method(&mut self, path: &Word, method: &str, after: &[Token]) -> bool {
+        let word = path.clone();
         let first = method.split('.').next().unwrap_or(method);
         match first {
             "read_text" | "read_bytes" | "stat" | "exists" | "is_file" | "is_dir" | "resolve" | "iterdir" | "lstat" => {

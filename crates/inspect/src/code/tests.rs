@@ -51,6 +51,20 @@ fn calls_name_what_they_touch() {
         (Python, "import os; os.remove(os.path.join(os.environ['HOME'], 'x'))", Effect::Delete, "/home/user/x"),
         (Node, "fs.rmSync(require('os').homedir() + '/x')", Effect::Delete, "/home/user/x"),
         (Perl, "unlink $ENV{HOME} . '/x'", Effect::Delete, "/home/user/x"),
+        (Perl, "use File::Path; File::Path::remove_tree(glob('/srv/*'))", Effect::Delete, "/srv/*"),
+        (Perl, "unlink glob('*.o')", Effect::Delete, "/home/user/project/*.o"),
+        (
+            Python,
+            "import shutil, pathlib\nfor p in pathlib.Path('tools').rglob('cache'): shutil.rmtree(p)",
+            Effect::Delete,
+            "/home/user/project/tools/**/cache",
+        ),
+        (
+            Python,
+            "from pathlib import Path; [p.unlink() for p in Path('.').glob('*.tmp')]",
+            Effect::Delete,
+            "/home/user/project/*.tmp",
+        ),
         (Ruby, "File.delete(Dir.home + '/x')", Effect::Delete, "/home/user/x"),
     ] {
         let seen = inspect(language, text);

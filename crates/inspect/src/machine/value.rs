@@ -32,6 +32,19 @@ impl Word {
         word
     }
 
+    /// A text in which `*`, `?` and `[` stand for names of files.
+    pub(crate) fn pattern(text: &str) -> Self {
+        let mut word = Self::default();
+        for c in text.chars() {
+            if matches!(c, '*' | '?' | '[') {
+                word.push(Part::Glob(c));
+            } else {
+                word.push_str(c.encode_utf8(&mut [0; 4]));
+            }
+        }
+        word
+    }
+
     pub(crate) fn hole(name: impl Into<String>) -> Self {
         Self { parts: vec![Part::Hole { name: name.into(), many: false }] }
     }

@@ -120,6 +120,8 @@ impl Machine<'_> {
             match tag {
                 // Where paths are named, those alone are removed.
                 Tag::Path(Effect::Delete, ".") if !parsed.operands.is_empty() => {}
+                Tag::Find(FindingKind::HistoryLoss)
+                    if !parsed.operands.is_empty() && tags.contains(&&Tag::Path(Effect::Delete, ".")) => {}
                 Tag::Net(_) | Tag::Named(_) if offline => {}
                 Tag::Path(effect, path) => {
                     let effect = if doing.dry && *effect != Effect::Execute { Effect::Read } else { *effect };

@@ -130,6 +130,7 @@ impl Machine<'_> {
                 || WITH_FILE.contains(&word)
                 || matches!(word, "-empty" | "-nouser" | "-nogroup")
         });
+        let name = only_name(&expression);
         let mut i = 0;
         while let Some(word) = expression.get(i) {
             i += 1;
@@ -152,9 +153,9 @@ impl Machine<'_> {
                     let plus = command.iter().position(|word| word.constant() == Some("+"));
                     let command: Vec<Word> = command.into_iter().take(plus.unwrap_or(usize::MAX)).collect();
                     i += command.len() + 1;
-                    self.on_found(&roots, filtered, &command);
+                    self.on_found(&roots, filtered, name.as_deref(), &command);
                 }
-                "-delete" => self.removes_found(&roots, filtered),
+                "-delete" => self.removes_found(&roots, filtered, name.as_deref()),
                 "-fprint" | "-fprint0" | "-fls" => {
                     if let Some(file) = expression.get(i) {
                         self.touch_path(Effect::Update, file, false);
@@ -182,13 +183,13 @@ impl Machine<'_> {
         }
         let sources = std::iter::empty().collect();
         let mut out = Stream { sources, ..Stream::unknown() };
-        out.list(roots.iter().map(found).collect());
+        out.list(roots.iter().map(|root| found(root, name.as_deref())).collect());
         out
     }
 
-    fn on_found(&mut self, roots: &[Word], filtered: bool, command: &[Word]) {
+    fn on_found(&mut self, roots: &[Word], filtered: bool, name: Option<&str>, command: &[Word]) {
         for root in roots {
-            let target = found(root);
+            let target = found(root, name);
             let words: Vec<Word> = command.iter().map(|word| word.replace("{}", &target)).collect();
             // A filter narrows what is removed to less than the whole folder.
             let narrowed = filtered && !self.is_root(root);
@@ -198,12 +199,12 @@ impl Machine<'_> {
         }
     }
 
-    fn removes_found(&mut self, roots: &[Word], filtered: bool) {
+    fn removes_found(&mut self, roots: &[Word], filtered: bool, name: Option<&str>) {
         for root in roots {
             let narrowed = filtered && !self.is_root(root);
             let before = std::mem::replace(&mut self.narrowed, narrowed);
             if filtered {
-                self.touch_path(Effect::Delete, &found(root), true);
+                self.touch_path(Effect::Delete, &found(root, name), true);
             } else {
                 self.touch_path(Effect::Delete, root, true);
             }
@@ -216,7 +217,36 @@ impl Machine<'_> {
     }
 }
 
-/// What may be found below a root.
-fn found(root: &Word) -> Word {
-    root.all_below()
+/// What may be found below a root: with a name, only what is called so.
+fn found(root: &Word, name: Option<&str>) -> Word {
+    let mut out = root.all_below();
+    if let Some(name) = name {
+        out.push_str("/");
+        out.append(&Word::pattern(name));
+    }
+    out
+}
+
+/// The pattern that every name must match: where there is one, and nothing that offers another way.
+fn only_name(expression: &[Word]) -> Option<String> {
+    let words: Option<Vec<&str>> = expression.iter().map(Word::constant).collect();
+    let words = words?;
+    if words.iter().any(|word| matches!(*word, "-o" | "-or" | "!" | "-not" | "," | "(" | "-prune")) {
+        return None;
+    }
+    let mut names = words.windows(2).filter_map(|pair| match pair {
+        ["-name", name] => Some((*name).to_owned()),
+        _ => None,
+    });
+    // A name of signs alone matches anything.
+    let mut class = false;
+    let literal = |c: char| {
+        class = (class || c == '[') && c != ']';
+        !class && c.is_alphanumeric()
+    };
+    let name = names.next().filter(|name| !name.contains('/'))?;
+    if !name.chars().any(literal) {
+        return None;
+    }
+    names.next().is_none().then_some(name)
 }

@@ -138,7 +138,7 @@ fn an_ordinary_removal_names_what_it_removes() {
         ("cd sub && rm a", "/home/user/project/sub/a"),
         ("git rm old.rs", "/home/user/project/old.rs"),
         ("unlink link", "/home/user/project/link"),
-        ("find . -name '*.o' | while read f; do rm \"$f\"; done", "/home/user/project/**"),
+        ("find . -name '*.o' | while read f; do rm \"$f\"; done", "/home/user/project/**/*.o"),
         ("d=build; rm -rf \"$d\"", "/home/user/project/build"),
         ("for f in a b; do rm $f; done", "/home/user/project/b"),
         ("python3 -c \"import os; os.remove('x.txt')\"", "/home/user/project/x.txt"),
@@ -520,6 +520,31 @@ fn a_loop_over_what_is_not_known_runs_its_body() {
         let seen = inspect(line);
         assert!(seen.touches(Effect::Read, "/etc/shadow"), "{line}\n{seen:#?}");
     }
+}
+
+#[test]
+fn what_is_found_by_name_is_only_what_is_called_so() {
+    for line in [
+        "find . -name '*.log' -delete",
+        "find . -type f -name '*.log' -exec rm {} +",
+        "find . -name '*.log' -print0 | xargs -0 rm -f",
+    ] {
+        let seen = inspect(line);
+        assert!(seen.touches(Effect::Delete, "/home/user/project/**/*.log"), "{line}\n{seen:#?}");
+        assert!(!seen.touches(Effect::Delete, "/home/user/project/**"), "{line}");
+    }
+    for line in ["find / -name '*' -delete", "find / -name '[!.]?*' -delete"] {
+        assert!(inspect(line).found(FindingKind::DestroysSystem), "{line}\n{:#?}", inspect(line));
+    }
+    for line in ["find . -name '*.log' -o -delete", "find . ! -name '*.log' -delete"] {
+        assert!(inspect(line).touches(Effect::Delete, "/home/user/project/**"), "{line}\n{:#?}", inspect(line));
+    }
+    let seen = inspect("git clean -fdX build");
+    assert!(
+        seen.touches(Effect::Delete, "/home/user/project/build") && !seen.found(FindingKind::HistoryLoss),
+        "{seen:#?}"
+    );
+    assert!(inspect("git clean -fd").found(FindingKind::HistoryLoss));
 }
 
 #[test]
