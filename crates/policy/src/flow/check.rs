@@ -163,6 +163,12 @@ impl<'a> Checker<'a> {
         for access in accesses.iter().filter(|a| a.effect.is_harmless() && !a.resource.name.is_empty()) {
             let key = key(access);
             let read = parts.reads.iter().any(|r| self.proof.nodes.get(*r).is_some_and(|node| node.name == key));
+            let above = super::session::ancestors(&key)
+                .filter_map(|dir| self.latest.get(dir))
+                .filter(|node| self.proof.nodes.get(**node).is_some_and(|node| !node.from.is_empty()));
+            if above.into_iter().any(|node| !parts.reads.contains(node)) {
+                return wrong(&key, "the folder that it lies in was written, and the proof does not say so");
+            }
             if !read && !(runs && access.recursive) {
                 return wrong(&key, "the step reads it, and the proof does not say so");
             }

@@ -377,6 +377,12 @@ impl<'a> Graph<'a> {
                 self.resources.range(prefix.clone()..).take_while(|(k, _)| k.starts_with(&prefix)).map(|(_, n)| *n),
             );
         }
+        // What an earlier step put into a folder as a whole lies in everything below.
+        for dir in session::ancestors(&key) {
+            let written =
+                self.resources.get(dir).filter(|n| self.nodes.get(**n).is_some_and(|node| !node.from.is_empty()));
+            nodes.extend(written);
+        }
         let base = self.ambient.session.resource(self.ambient.deployment, touch);
         nodes.push(self.shared(key, base));
         nodes

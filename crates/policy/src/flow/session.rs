@@ -16,8 +16,8 @@ use serde_json::Value;
 use super::declared::Declared;
 use super::label::{Label, Level, Readers};
 use crate::deployment::{Deployment, SecrecyLevel, Standing, is_path_kind};
-use crate::effects::{self, Scene, Touch, Written};
-use crate::facts::AsWritten;
+use crate::effects::{self, By, Scene, Touch, Written};
+use crate::facts::{AsWritten, PathKind};
 use crate::paths::{self, Seen, fold};
 
 /// The most resources and words that a session tells apart; what exceeds them is told apart no more.
@@ -109,7 +109,7 @@ impl Session {
         let harmless = touches.iter().filter(|touch| touch.effect.is_harmless());
         let target = harmless.map(|touch| self.resource(setting.deployment, touch)).fold(Label::BOTTOM, Label::join);
         let chosen = Label { level: setting.planner.min(self.seen().level), readers: self.seen().readers };
-        let written = if definition.effect == Effect::Execute { chosen.join(target) } else { chosen };
+        let written = chosen.join(target);
         for touch in touches.iter().filter(|touch| !touch.effect.is_harmless() && !touch.is_open()) {
             self.write(touch.kind, &touch.name, written, replaces(&definition.driver));
         }
@@ -151,7 +151,10 @@ impl Session {
     /// The label kept for a resource of this name.
     #[must_use]
     pub fn kept(&self, kind: TargetKind, name: &str) -> Option<Label> {
-        self.kept.get(&key(kind, name)).map(|kept| kept.label).or(self.rest)
+        let own = self.kept.get(&key(kind, name)).map(|kept| kept.label).or(self.rest);
+        // What was put into a folder as a whole lies in everything below.
+        let above = ancestors(name).filter(|_| is_path_kind(kind)).filter_map(|dir| self.kept.get(&key(kind, dir)));
+        above.map(|kept| kept.label).chain(own).reduce(Label::join)
     }
 
     /// The label of what is read at a touch: what was kept, else what the deployment says.
@@ -229,10 +232,36 @@ impl Session {
     }
 }
 
+/// The folders that a path lies in, from near to far.
+pub(crate) fn ancestors(path: &str) -> impl Iterator<Item = &str> {
+    std::iter::successors(Some(path), |path| path.rsplit_once('/').map(|(dir, _)| dir))
+        .skip(1)
+        .filter(|d| !d.is_empty())
+}
+
+/// The strictest class of what may lie in a folder, as far as patterns say; what is restricted is masked there.
+fn inside(deployment: &Deployment, dir: &str, everything: bool) -> SecrecyLevel {
+    let child = format!("{dir}/_");
+    let direct = deployment.secrecy(&Seen::new(dir, None)).max(deployment.secrecy(&Seen::new(&child, None)));
+    let said = deployment.document().secrecy.as_ref().map(|lists| lists.confidential.as_slice());
+    let below = |pattern: &String| {
+        let fixed = pattern.split(['*', '?', '[', '{']).next().unwrap_or("");
+        let root = deployment.place().normalise(fixed);
+        fixed.is_empty() || root.is_ok_and(|root| paths::is_within(&root, dir) || paths::is_within(dir, &root))
+    };
+    let holds = everything && said.into_iter().flatten().any(below);
+    if holds { direct.max(SecrecyLevel::Confidential) } else { direct }
+}
+
 /// What the deployment says about what is read at a touch. Whoever wrote it is not known.
 fn classified(deployment: &Deployment, touch: &Touch) -> Label {
+    let known = touch.kind == TargetKind::Directory || touch.path_kind == PathKind::Directory;
+    let folder = known || touch.recursive || touch.by == By::Move;
     let level = match (touch.seen(), touch.standing) {
         _ if touch.is_open() => SecrecyLevel::Confidential,
+        (Some(seen), _) if folder => {
+            deployment.secrecy(&seen).max(inside(deployment, &touch.name, known && touch.recursive))
+        }
         (Some(seen), _) => deployment.secrecy(&seen),
         (None, Some(Standing::Known | Standing::Other)) => SecrecyLevel::Public,
         (None, Some(Standing::User | Standing::Internal) | None) => SecrecyLevel::Internal,
