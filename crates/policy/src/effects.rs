@@ -51,6 +51,8 @@ pub(crate) struct Touch {
     pub(crate) recursive: bool,
     /// Whether the name is a pattern or has a part that is not known, so that it stands for several resources.
     pub(crate) pattern: bool,
+    /// The pattern of everything that it may stand for, where no machine says.
+    pub(crate) shape: Option<String>,
     pub(crate) by: By,
 }
 
@@ -191,7 +193,7 @@ impl Touch {
 
     /// The path, where it is one.
     pub(crate) fn seen(&self) -> Option<Seen<'_>> {
-        is_path_kind(self.kind).then(|| Seen::new(&self.name, self.resolved.as_deref()))
+        is_path_kind(self.kind).then(|| Seen::new(&self.name, self.resolved.as_deref()).meaning(self.shape.as_deref()))
     }
 
     /// The use as rules see it.
@@ -320,6 +322,7 @@ impl Deriving<'_> {
             standing: None,
             recursive: recursive || (directory && changes(effect) && by != By::Git),
             pattern: false,
+            shape: None,
             by,
             name,
         });
@@ -411,6 +414,7 @@ impl Touch {
             standing: None,
             recursive: false,
             pattern: false,
+            shape: None,
             by: By::Tool,
         }
     }

@@ -4,6 +4,7 @@
 //! folder. `*` and `?` never cross `/`; `**` is a whole component; `**/x` also matches `x`, `d/**` also `d`. What is denied,
 //! protected or classified is compared in folded case, what is allowed exactly (`lesson_11`).
 
+mod meet;
 mod pattern;
 mod set;
 
@@ -132,6 +133,15 @@ pub fn is_within(path: &str, dir: &str) -> bool {
     dir == "/" || path.strip_prefix(dir).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
+/// Whether `path` fits a pattern as a shell reads it, or lies below what does where `below` is meant.
+#[must_use]
+pub fn fits(pattern: &str, path: &str, below: bool) -> bool {
+    let literal = |path: &str| -> String {
+        path.chars().flat_map(|c| "*?[]{}\\".contains(c).then_some('\\').into_iter().chain([c])).collect()
+    };
+    meet::meet(pattern, &literal(path)) || (below && meet::meet(&format!("{pattern}/**"), &literal(path)))
+}
+
 /// Whether `path` is one of the kernel's interfaces. The process table of another folder is not meant.
 #[must_use]
 pub fn is_kernel(path: &str) -> bool {
@@ -191,6 +201,8 @@ pub struct Seen<'a> {
     resolved: Option<&'a str>,
     folded: Cow<'a, str>,
     folded_resolved: Option<Cow<'a, str>>,
+    /// The pattern that a command names, in folded case, where no machine says what it stands for.
+    pattern: Option<Cow<'a, str>>,
 }
 
 impl<'a> Seen<'a> {
@@ -198,7 +210,15 @@ impl<'a> Seen<'a> {
     #[must_use]
     pub fn new(written: &'a str, resolved: Option<&'a str>) -> Self {
         let resolved = resolved.filter(|r| *r != written);
-        Self { written, resolved, folded: fold(written), folded_resolved: resolved.map(fold) }
+        Self { written, resolved, folded: fold(written), folded_resolved: resolved.map(fold), pattern: None }
+    }
+
+    /// The same where a command names everything that fits `pattern`: for what is denied, protected or classified it counts
+    /// whatever may fit.
+    #[must_use]
+    pub fn meaning(mut self, pattern: Option<&'a str>) -> Self {
+        self.pattern = pattern.map(fold);
+        self
     }
 
     /// The path as written.
@@ -224,13 +244,20 @@ impl<'a> Seen<'a> {
         if let Some(resolved) = resolved {
             set.hits(resolved, visit);
         }
+        if let (Some(pattern), Case::Folded) = (&self.pattern, set.case()) {
+            set.met_by(pattern, visit);
+        }
     }
 
     /// Whether any pattern hits either name: for what is denied, protected or classified.
     #[must_use]
     pub fn touches(&self, set: &PathSet) -> bool {
         let (written, resolved) = self.spelled(set);
-        set.contains(written) || resolved.is_some_and(|r| set.contains(r))
+        let mut met = false;
+        if let (Some(pattern), Case::Folded) = (&self.pattern, set.case()) {
+            set.met_by(pattern, &mut |_| met = true);
+        }
+        met || set.contains(written) || resolved.is_some_and(|r| set.contains(r))
     }
 
     /// Whether patterns hit both names: for what is allowed.

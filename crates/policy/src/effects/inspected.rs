@@ -16,8 +16,9 @@ use serde_json::Value;
 use super::arguments::Arg;
 use super::{By, Deriving, Execution, Leaving, Origin, Touch};
 use crate::deployment::Standing;
+use crate::facts::Extent;
 use crate::hosts::Endpoint;
-use crate::paths::{self, Place};
+use crate::paths::{self, Place, Seen};
 
 /// The name that stands for a value which a reference has still to give.
 const REFERENCE: &str = "COUNTERSIGN_REFERENCE";
@@ -122,8 +123,8 @@ impl Deriving<'_> {
                     by
                 };
                 self.path(touch.effect, touch.kind, &touch.name, touch.recursive, by);
-                if let Some(last) = self.out.touches.last_mut() {
-                    last.pattern = touch.pattern;
+                if touch.pattern {
+                    self.spread(touch, by);
                 }
             }
             TargetKind::Host | TargetKind::Url => {
@@ -154,6 +155,41 @@ impl Deriving<'_> {
                 self.other(touch.effect, touch.kind, &touch.name);
                 self.by_last(by);
             }
+        }
+    }
+
+    /// A pattern stands for what the machine has that fits it; of that, what somebody cares about is named one by one. Where there is
+    /// no machine, it stands for whatever may fit.
+    fn spread(&mut self, touch: &inspection::Touch, by: By) {
+        let deployment = self.scene.deployment;
+        let taken = touch.recursive && touch.effect == Effect::Delete;
+        // What is read or written anywhere below is what the view shows and keeps, as with a folder.
+        let listing = touch.effect != Effect::Delete && touch.name.contains("**");
+        let mut as_written = false;
+        if !touch.name.contains("${") && !listing {
+            let matters = |path: &str| {
+                let seen = Seen::new(path, None);
+                let kept = deployment.protected().path(&seen).is_some() || deployment.is_trusted(&seen);
+                deployment.is_restricted(&seen)
+                    || deployment.is_own_folder(&seen)
+                    || deployment.is_own_file(&seen)
+                    || kept
+            };
+            let fits = |path: &str| paths::fits(&touch.name, path, taken);
+            let below = self.scene.facts.below(literal_folder(&touch.name), &|path| fits(path) && matters(path), 64);
+            as_written = below.extent == Extent::AsWritten;
+            if below.extent == Extent::Cut {
+                let message = format!("there is more below {} than can be looked at", literal_folder(&touch.name));
+                self.found(Code::ResourceUnresolved, Decision::RequireApproval, message);
+            }
+            for hit in below.hits {
+                self.path(touch.effect, touch.kind, &hit, false, by);
+            }
+        }
+        let named = |out: &&mut Touch| out.name == touch.name && out.effect == touch.effect;
+        if let Some(own) = self.out.touches.iter_mut().find(named) {
+            own.pattern = true;
+            own.shape = as_written.then(|| if taken { format!("{}/**", touch.name) } else { touch.name.clone() });
         }
     }
 
@@ -200,9 +236,11 @@ impl Deriving<'_> {
         }
         let context = self.context(&self.place().clone());
         if let Ok(inspection) = self.scene.facts.inspect(&Subject::Shell { line, context }) {
-            let before = self.out.execution;
+            // It may as well be a task in words, so that what is no command says nothing.
+            let (before, unclear) = (self.out.execution, self.out.unclear.len());
             self.take_over(&inspection, By::Command);
-            self.out.execution = self.out.execution.max(before);
+            self.out.execution = before;
+            self.out.unclear.truncate(unclear);
         }
     }
 

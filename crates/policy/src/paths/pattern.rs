@@ -79,6 +79,25 @@ impl Pattern {
     }
 }
 
+impl Pattern {
+    /// The whole pattern as text: absolute, or beginning with `**`.
+    pub(super) fn shapes(&self) -> impl Iterator<Item = String> {
+        let anchor = self.anchor.as_deref().map(|anchor| if anchor == "/" { "" } else { anchor });
+        let whole = match (&self.rest, anchor) {
+            (Rest::Here, Some(anchor)) => Some(anchor.to_owned()),
+            (Rest::Subtree, Some(anchor)) => Some(format!("{anchor}/**")),
+            (Rest::Here | Rest::Subtree, None) => Some("**".to_owned()),
+            (Rest::Glob(_), _) => None,
+        };
+        let globs = self.texts.iter().filter(|_| whole.is_none()).map(move |text| match anchor {
+            Some(anchor) => format!("{anchor}/{text}"),
+            None => text.clone(),
+        });
+        let globs: Vec<String> = globs.collect();
+        whole.into_iter().chain(globs)
+    }
+}
+
 impl Rest {
     /// Whether the rest of a path, without a leading `/`, fits.
     pub(super) fn fits(&self, rest: &str) -> bool {

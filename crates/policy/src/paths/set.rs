@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use globset::{Candidate, GlobSet, GlobSetBuilder};
 
 use super::pattern::{Pattern, PatternError, Rest, builder};
-use super::{Place, is_within};
+use super::{Place, is_within, meet};
 
 /// What is asked at each folder on the way: its entries and the rest of the path; true ends the walk.
 type AtAnchor<'f> = dyn FnMut(&[(u32, Rest)], &str) -> bool + 'f;
@@ -28,6 +28,8 @@ pub struct PathSet {
     lengths: Vec<bool>,
     floating: GlobSet,
     floating_ids: Vec<u32>,
+    /// Each pattern as text, absolute or beginning with `**`.
+    shapes: Vec<(u32, String)>,
 }
 
 impl PathSet {
@@ -35,7 +37,14 @@ impl PathSet {
     #[must_use]
     pub fn empty(case: Case) -> Self {
         let anchored = HashMap::new();
-        Self { case, anchored, lengths: Vec::new(), floating: GlobSet::empty(), floating_ids: Vec::new() }
+        Self {
+            case,
+            anchored,
+            lengths: Vec::new(),
+            floating: GlobSet::empty(),
+            floating_ids: Vec::new(),
+            shapes: Vec::new(),
+        }
     }
 
     /// Compiles patterns.
@@ -52,6 +61,7 @@ impl PathSet {
         for (id, text) in patterns {
             let pattern = Pattern::parse(text, place, case)?;
             let wrong = |e: globset::Error| PatternError { pattern: text.to_owned(), what: e.kind().to_string() };
+            set.shapes.extend(pattern.shapes().map(|shape| (id, shape)));
             if let Some(anchor) = pattern.anchor {
                 if set.lengths.len() <= anchor.len() {
                     set.lengths.resize(anchor.len() + 1, false);
@@ -102,6 +112,23 @@ impl PathSet {
                 if let Some(id) = self.floating_ids.get(index) {
                     visit(*id);
                 }
+            }
+        }
+    }
+
+    /// Calls `visit` with the ids of patterns that a pattern of a command may meet. Patterns that hang nowhere (`**/*.pem`) count
+    /// where the command's begins a name in one folder (`.e*`): that `*.txt` or `**` may name such a file is nobody's claim.
+    pub(super) fn met_by(&self, command: &str, visit: &mut dyn FnMut(u32)) {
+        let folder = command.strip_suffix("/**").unwrap_or(command);
+        // What a search picks somewhere below a folder shows only on a machine.
+        if folder.contains("**") {
+            return;
+        }
+        let last = folder.rsplit('/').next().unwrap_or(folder);
+        let aimed = !last.starts_with(['*', '?', '[']) && folder == command;
+        for (id, shape) in &self.shapes {
+            if (aimed || !shape.starts_with("**")) && meet::meet(command, shape) {
+                visit(*id);
             }
         }
     }

@@ -4,7 +4,7 @@
 use countersign_inspect::{Inspection, Subject};
 use countersign_plan::draft::Draft;
 use countersign_plan::verdict::{Code, Decision};
-use countersign_policy::facts::{Below, Facts, Known, NotInspected, PathFact};
+use countersign_policy::facts::{AsWritten, Below, Facts, Known, NotInspected, PathFact};
 use countersign_policy::flow::{Level, Session, Setting};
 use countersign_policy::review::{Request, Review, review};
 use serde_json::{Value, json};
@@ -235,4 +235,48 @@ fn a_script_of_an_earlier_action_is_read_before_it_runs() {
     };
     is(&script("rm -rf ~"), Block, Code::ResourceCatastrophic, "what it holds");
     assert_eq!(script("cargo test").decision, Allow);
+}
+
+#[test]
+fn a_pattern_stands_for_what_fits_it() {
+    found(Ask, Code::ResourceRestricted, &["cat app/.e*", "cat ap?/.env", "cat app/{.env,main.py}"]);
+    let clean = |command: &str| line("Clean up and remove it", command);
+    is(&clean("rm -rf infra/*"), Block, Code::ResourceProtected, "below a pattern");
+    is(&clean("rm -rf .git/hook*/*"), Ask, Code::ResourceTrusted, "a hook by pattern");
+    assert_eq!(clean("rm build/*.o").decision, Allow);
+    allowed("Look at the sources", &["wc -l src/*", "cat app/*.py"]);
+    // Where there is no machine, whatever may fit counts.
+    let written = World { facts: Box::new(NoMachine), ..World::new() };
+    let act = |command: &str| written.act_for("Clean up and remove it", "execute_command", json!({"command": command}));
+    is(&act("cat ~/.ss?/id_*"), Ask, Code::ResourceRestricted, "a key by pattern");
+    is(&act("rm -rf infra/*"), Block, Code::ResourceProtected, "below a pattern, as written");
+    for command in ["wc -l *", "rm build/*.o", "cat src/*.rs"] {
+        assert_eq!(act(command).decision, Allow, "{command}: {:#?}", act(command).reasons);
+    }
+}
+
+/// No machine, but somebody who reads command lines.
+#[derive(Debug)]
+struct NoMachine;
+
+impl Facts for NoMachine {
+    fn resolve(&self, path: &str) -> PathFact {
+        AsWritten.resolve(path)
+    }
+
+    fn below(&self, dir: &str, wanted: &dyn Fn(&str) -> bool, limit: usize) -> Below {
+        AsWritten.below(dir, wanted, limit)
+    }
+
+    fn recent_actions(&self) -> u32 {
+        0
+    }
+
+    fn program(&self, name: &str) -> Option<String> {
+        AsWritten.program(name)
+    }
+
+    fn inspect(&self, subject: &Subject) -> Result<Inspection, NotInspected> {
+        Ok(countersign_inspect::inspect(subject))
+    }
 }
