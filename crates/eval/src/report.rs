@@ -21,7 +21,7 @@ pub const SCHEMA: &str = "countersign.eval/v1";
 
 /// What is timed.
 const COVERS: &str = "in process, per case: reading the proposal's bytes, inspection, flow, review; not: the suite's own lines, \
-                      recording, signing, processes";
+                      tables that are built once, recording, signing, processes";
 
 /// Who decided.
 const BY: &str = "deterministic: no person, no language model";

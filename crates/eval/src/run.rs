@@ -7,7 +7,7 @@ use countersign_plan::time::Timestamp;
 
 use crate::case::Case;
 use crate::half::Half;
-use crate::judge::{Judged, judge};
+use crate::judge::{Judged, judge, warm};
 use crate::suite::Suite;
 
 /// Bytes of stack for a thread that judges: as much as a process has by default.
@@ -43,6 +43,7 @@ pub fn time(suite: &Suite, case: &Case, now: Timestamp) -> Duration {
 /// No thread can be started.
 pub fn run<'s>(suite: &'s Suite, settings: &Settings) -> std::io::Result<Decided<'s>> {
     let picked: Vec<&Case> = suite.cases.iter().filter(|case| settings.half.holds(&case.id)).collect();
+    warm();
     let next = AtomicUsize::new(0);
     let work = || {
         let mut done = Vec::new();
