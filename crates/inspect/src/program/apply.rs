@@ -113,7 +113,9 @@ impl Machine<'_> {
         name.extend(parsed.operands.iter().map(Word::shown));
         let what = name.join(" ");
         let offline = tags.contains(&&Tag::Offline);
-        if !parsed.path.is_empty() && !doing.dry && tags.iter().any(|tag| matches!(tag, Tag::Named(_))) {
+        // What works on the project's files says so by paths.
+        let local = tags.iter().any(|tag| matches!(tag, Tag::Path(..)));
+        if !parsed.path.is_empty() && !doing.dry && !local {
             self.by_verbs(parsed, tags, &what);
         }
         for tag in tags {

@@ -84,6 +84,8 @@ impl Parsed<'_> {
         let alone = self.path.len() + self.operands.len() == 1;
         self.command.is_empty()
             && (first() == Some("help")
+                // `aws SERVICE help`
+                || (self.operands.is_empty() && self.path.last().is_some_and(|word| word == "help"))
                 || (alone && first() == Some("version"))
                 || (first().is_some() && self.unlisted.iter().any(|(name, _)| name == "--help")))
     }
@@ -302,8 +304,13 @@ fn told(name: &str) -> Option<Effect> {
     if !name.starts_with('-') || bare.len() < 4 || bare.starts_with("no-") {
         return None;
     }
-    let last = bare.rsplit(['-', '_', '.']).next().unwrap_or(bare).to_ascii_lowercase();
-    Some(match last.as_str() {
+    let lower = bare.to_ascii_lowercase();
+    let first = lower.split(['-', '_', '.']).next().unwrap_or(&lower);
+    if matches!(first, "delete" | "drop" | "purge" | "destroy" | "reset" | "wipe") {
+        return Some(Effect::Delete);
+    }
+    let last = lower.rsplit(['-', '_', '.']).next().unwrap_or(&lower);
+    Some(match last {
         "exec" | "execute" | "command" | "cmd" | "eval" | "hook" | "preload" | "pager" | "editor" | "preprocessor"
         | "askpass" | "program" | "rsh" => Effect::Execute,
         "output" | "outfile" | "outdir" | "out" => Effect::Update,

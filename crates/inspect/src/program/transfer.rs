@@ -138,12 +138,11 @@ impl Machine<'_> {
     }
 }
 
-/// Whether the last part of a URL's path says that a request removes something.
+/// Whether a URL's path says that a request removes something.
 fn removes(url: &str) -> bool {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
-    let path = rest.split(['?', '#']).next().unwrap_or("");
-    let last = path.trim_end_matches('/').rsplit_once('/').map_or("", |(_, last)| last);
-    last.split(|c: char| !c.is_ascii_alphanumeric()).any(|word| super::verbs::verb(word) == Some(Effect::Delete))
+    let path = rest.split(['?', '#']).next().unwrap_or("").split_once('/').map_or("", |(_, path)| path);
+    path.split(|c: char| !c.is_ascii_alphanumeric()).any(|word| super::verbs::verb(word) == Some(Effect::Delete))
 }
 
 /// The host in `[user@]host[:path]`.

@@ -13,7 +13,8 @@ use crate::machine::{Machine, Word};
 pub(super) fn verb(word: &str) -> Option<Effect> {
     Some(match word.to_ascii_lowercase().as_str() {
         "delete" | "remove" | "rm" | "destroy" | "purge" | "drop" | "terminate" | "revoke" | "reset" | "flush"
-        | "truncate" | "wipe" | "erase" | "uninstall" | "deregister" | "detach" | "disable" | "prune" => Effect::Delete,
+        | "truncate" | "wipe" | "erase" | "uninstall" | "deregister" | "detach" | "disable" | "prune"
+        | "invalidate" | "deactivate" | "unpublish" | "shutdown" | "evict" | "kill" | "cancel" => Effect::Delete,
         "publish" | "activate" | "deploy" | "promote" | "release" => Effect::Update,
         _ => return None,
     })
@@ -23,12 +24,11 @@ impl Machine<'_> {
     /// What the words of a service's command line say beside the subcommand that the catalogue found.
     pub(super) fn by_verbs(&mut self, parsed: &Parsed<'_>, tags: &[&Tag], what: &str) {
         let known = tags.iter().filter_map(|tag| if let Tag::Named(effect) = tag { Some(*effect) } else { None }).max();
-        if known.is_none_or(|known| known == Effect::Read && parsed.path.len() > 1) {
-            return;
-        }
-        let words =
-            parsed.path.iter().map(String::as_str).chain(parsed.operands.iter().take(3).filter_map(Word::constant));
-        let said = words.filter_map(|word| word.split(['-', '_', ':']).find_map(verb)).max();
+        let path = parsed.path.iter().filter_map(|word| word.split(['-', '_', ':']).find_map(verb));
+        // Operands are names as well: where a look is what the catalogue found, only the first can be a verb.
+        let first = if known.is_none_or(Effect::is_harmless) { 1 } else { 3 };
+        let operands = parsed.operands.iter().take(first).filter_map(Word::constant).filter_map(verb);
+        let said = path.chain(operands).max();
         if let Some(effect) = said.filter(|effect| known != Some(*effect)) {
             self.touch_named(effect, what);
         }

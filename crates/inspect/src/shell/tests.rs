@@ -523,6 +523,35 @@ fn a_loop_over_what_is_not_known_runs_its_body() {
 }
 
 #[test]
+fn verbs_of_services_are_read_wherever_they_stand() {
+    for (line, effect) in [
+        ("fastly service version activate --version 3", Effect::Update),
+        ("aws frobservice frob-things", Effect::Update),
+        ("nomad job stop web", Effect::Delete),
+        ("curl -X POST https://h.example/index/_delete_by_query", Effect::Delete),
+        ("curl -X POST https://h.example/api/purge/all", Effect::Delete),
+        ("./gradlew publish", Effect::Send),
+        ("vault secrets disable kv", Effect::Delete),
+    ] {
+        let seen = inspect(line);
+        assert!(seen.touches.iter().any(|t| t.effect >= effect && t.effect != Effect::Execute), "{line}\n{seen:#?}");
+    }
+    let seen = inspect("kafka-topics --bootstrap-server h:9092 --reset-offsets");
+    assert!(!seen.unknowns.is_empty(), "{seen:#?}");
+    for line in [
+        "aws s3 help",
+        "aws ec2 describe-instances",
+        "kubectl get pods",
+        "gh pr list",
+        "docker ps -a",
+        "git branch -d old",
+    ] {
+        let seen = inspect(line);
+        assert!(seen.is_clear() && !seen.touches.iter().any(|t| t.effect == Effect::Delete), "{line}\n{seen:#?}");
+    }
+}
+
+#[test]
 fn what_is_found_by_name_is_only_what_is_called_so() {
     for line in [
         "find . -name '*.log' -delete",
