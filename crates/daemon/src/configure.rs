@@ -200,7 +200,7 @@ impl Configurations {
             }
             Some(ChangeSource::Http(service)) => {
                 let service = serde_json::to_string(service).map_err(|e| e.to_string())?;
-                let read = self.services.document(&service).map(Changes::read).unwrap_or_else(|| Ok(Changes::default()));
+                let read = self.services.document(&service).map_or_else(|| Ok(Changes::default()), Changes::read);
                 read.unwrap_or_else(|e| {
                     crate::log(&format!("the change requests of {service} are none: {e}"));
                     Changes::default()

@@ -121,7 +121,8 @@ mod tests {
 
     #[test]
     fn another_name_a_touched_byte_and_a_cut_are_refused() {
-        let attempts: [&dyn Fn(&mut Vec<u8>); 4] = [
+        type Damage = dyn Fn(&mut Vec<u8>);
+        let attempts: [&Damage; 4] = [
             &|sealed| sealed[PUBLIC] ^= 1,
             &|sealed| sealed[0] ^= 1,
             &|sealed| sealed.truncate(PUBLIC - 1),

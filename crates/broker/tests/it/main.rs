@@ -1,12 +1,6 @@
 //! The real process over its real socket, against servers that do what attackers' servers do.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    clippy::print_stdout,
-    reason = "tests"
-)]
+#![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
 mod attacks;
 mod fetching;

@@ -103,7 +103,12 @@ fn inv_10_a_program_that_may_see_a_secret_sees_it_and_nobody_else_does() {
     let output = output(&events);
     let stdout = output["stdout"].as_str().unwrap();
     let digest = Digest::of(VALUE.as_bytes()).to_string();
-    assert!(stdout.contains(digest.trim_start_matches("sha256:")) && stdout.contains("said [secret token]") && stdout.contains("400"), "{stdout}");
+    assert!(
+        stdout.contains(digest.trim_start_matches("sha256:"))
+            && stdout.contains("said [secret token]")
+            && stdout.contains("400"),
+        "{stdout}"
+    );
     let records = monitor.records();
     assert!(format!("{records:?}").contains("was shown the value of secret `token`"), "{records:#?}");
     for told in [format!("{events:?}"), format!("{records:?}"), log(&monitor)] {
@@ -129,7 +134,13 @@ fn inv_9_a_step_that_wants_to_see_a_secret_without_leave_is_ended_and_its_case_h
     for (attempt, plan) in [
         ("held by handle", post(json!({"x-token": {"$secret": "token"}}))),
         ("not held at all", post(json!({}))),
-        ("no network", plan("Write", json!([{"id": "a", "action": "write_file", "args": {"path": "a", "content": "reveal token"}}]))),
+        (
+            "no network",
+            plan(
+                "Write",
+                json!([{"id": "a", "action": "write_file", "args": {"path": "a", "content": "reveal token"}}]),
+            ),
+        ),
     ] {
         let name = case(&approved(&monitor, &plan));
         let events = monitor.watch(&name, |event| matches!(event, CaseEvent::Critical { .. }));
@@ -217,12 +228,15 @@ fn change_requests_of_a_service_give_leave_only_where_they_cover_the_change() {
         let auth = "{bearer: {secret: token}}";
         house(
             &monitor,
-            &format!("protected: [{{kind: file, match: 'prod/**'}}]\nchange_requests: {{http: {{url: '{url}', auth: {auth}}}}}\n"),
+            &format!(
+                "protected: [{{kind: file, match: 'prod/**'}}]\nchange_requests: {{http: {{url: '{url}', auth: {auth}}}}}\n"
+            ),
             &[],
         );
     };
     let check = |id: &str, path: &str| {
-        let step = json!({"id": "w", "action": "write_file", "args": {"path": path, "content": "x"}, "change_request": id});
+        let step =
+            json!({"id": "w", "action": "write_file", "args": {"path": path, "content": "x"}, "change_request": id});
         monitor.check(&plan("Write prod/a.tf", json!([step]))).unwrap()
     };
     monitor.file("prod/a.tf", "");
@@ -235,7 +249,10 @@ fn change_requests_of_a_service_give_leave_only_where_they_cover_the_change() {
     }
     let heads = said.lock().unwrap().clone();
     assert_eq!(heads.len(), 1, "read once and kept: {heads:?}");
-    assert!(heads[0].contains(&format!("Bearer {VALUE}")) || heads[0].contains(&format!("bearer {VALUE}")), "{heads:?}");
+    assert!(
+        heads[0].contains(&format!("Bearer {VALUE}")) || heads[0].contains(&format!("bearer {VALUE}")),
+        "{heads:?}"
+    );
     for url in [
         format!("http://127.0.0.1:{gone}/changes"),
         format!("http://127.0.0.1:{port}/other"),
@@ -309,7 +326,10 @@ fn a_repository_is_cloned_fetched_and_pushed_to_at_a_granted_host_only() {
     let url = format!("http://127.0.0.1:{}/r.git", git_server(root.path()));
     monitor.file("keep.txt", "");
     let step = |args: &[&str], repo: &str| {
-        plan("Work with the repository", json!([{"id": "g", "action": "git", "args": {"repo": repo, "args": args}, "expect": [{"exit_code": 0}]}]))
+        plan(
+            "Work with the repository",
+            json!([{"id": "g", "action": "git", "args": {"repo": repo, "args": args}, "expect": [{"exit_code": 0}]}]),
+        )
     };
     let completed = |plan: &Value| {
         let (stage, events) = run(&monitor, plan);
@@ -329,7 +349,7 @@ fn a_repository_is_cloned_fetched_and_pushed_to_at_a_granted_host_only() {
     assert_eq!(git(&bare, &["rev-parse", "pushed"]), git(&bare, &["rev-parse", "main"]));
 
     // The repository says that another one is meant: what was judged is where it goes, or nowhere.
-    git(&copy, &["config", &format!("url.http://127.0.0.1:1/.insteadOf"), &url]);
+    git(&copy, &["config", "url.http://127.0.0.1:1/.insteadOf", &url]);
     let (stage, events) = run(&monitor, &step(&["fetch", &url, "main:other"], "copy"));
     assert_ne!(stage, "completed", "{events:#?}");
     git(&copy, &["config", "--unset", "url.http://127.0.0.1:1/.insteadOf"]);

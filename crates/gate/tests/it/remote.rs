@@ -226,7 +226,9 @@ fn a_program_that_says_so_is_granted_the_value_and_somebody_is_asked() {
     let plan = one("reveal", &json!({"key": {"$secret": "token"}}));
     let (verdict, _) = house.submit(&plan);
     assert_eq!(verdict.decision, Decision::RequireApproval, "{verdict:#?}");
-    let told = |name: &str| verdict.reasons.iter().any(|reason| reason.message.contains(&format!("the value of the secret `{name}`")));
+    let told = |name: &str| {
+        verdict.reasons.iter().any(|reason| reason.message.contains(&format!("the value of the secret `{name}`")))
+    };
     assert!(told("token") && told("partner"), "{verdict:#?}");
     let run = acted(&mut house, &plan);
     let secrets: Vec<_> = run.spec.egress.secrets.iter().map(|grant| (grant.name.as_str(), grant.exposed)).collect();

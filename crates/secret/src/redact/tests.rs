@@ -65,7 +65,7 @@ fn the_beginning_of_a_value_at_a_cut_is_left_out() {
     let value = "s3cr3t-0123456789";
     let redactor = redactor(value);
     for kept in 0..value.len() {
-        let said = format!("{}{}", "x".repeat(200), &value[..kept]);
+        let said = format!("{}{}", "x".repeat(200), value.chars().take(kept).collect::<String>());
         let (shown, left_out) = redactor.redact_beginning(said.clone().into_bytes());
         assert_eq!(shown.len() + left_out, said.len());
         assert!(shown.iter().all(|byte| *byte == b'x') && shown.len() > 100, "{kept}");
