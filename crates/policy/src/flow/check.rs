@@ -169,7 +169,8 @@ impl<'a> Checker<'a> {
             if above.into_iter().any(|node| !parts.reads.contains(node)) {
                 return wrong(&key, "the folder that it lies in was written, and the proof does not say so");
             }
-            if !read && !(runs && access.recursive) {
+            let anywhere = runs && access.recursive;
+            if !(read || anywhere) {
                 return wrong(&key, "the step reads it, and the proof does not say so");
             }
         }

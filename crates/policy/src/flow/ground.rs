@@ -484,7 +484,7 @@ mod tests {
     fn grounded(goal: &str, args: Value) -> bool {
         let inputs = Inputs::from([("payee".parse().unwrap(), json!("DE89"))]);
         let grounds = Grounds::new(Some(goal), &inputs);
-        let (name, value) = args.as_object().unwrap().iter().last().unwrap();
+        let (name, value) = args.as_object().unwrap().iter().next_back().unwrap();
         let at = format!("/{name}").parse().unwrap();
         let schema = json!({"enum": ["reader", "owner"]});
         grounds.of(Said { at: &at, value, schema: &schema, args: &args }).is_some()
