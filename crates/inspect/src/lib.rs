@@ -1,10 +1,11 @@
 //! What a command line, a piece of code, a statement or a text would do, without running it.
 //!
-//! [`shell()`] reads a shell line with two independent parsers and then interprets it abstractly: words are expanded as far
-//! as they are constant, wrappers (`sudo`, `xargs`, `sh -c`, `find -exec` …) are opened, constant decode chains are evaluated,
-//! and every program is looked up in a catalogue of argument grammars. The result, an [`Inspection`], is plain data: programs,
-//! what is touched, where data flows, findings, and what stays unknown. **Unknown is a result, never a pass**: every part that
-//! was not understood is an [`Unknown`] that says how grave it may be.
+//! [`shell()`] has each shell line read twice, by readers that know nothing of each other (a strict one of our own confirms what is
+//! plain, a second full parser the rest), and then interprets it abstractly: words are expanded as far as they are constant,
+//! wrappers (`sudo`, `xargs`, `sh -c`, `find -exec` …) are opened, constant decode chains are evaluated, and every program is
+//! looked up in a catalogue of argument grammars. The result, an [`Inspection`], is plain data: programs, what is touched, where
+//! data flows, findings, and what stays unknown. **Unknown is a result, never a pass**: every part that was not understood is an
+//! [`Unknown`] that says how grave it may be.
 //!
 //! How to read a result. A [`Touch`] with effect `execute` on a file or folder names code that was *not* looked at: a script, a
 //! project's build or tests, an activated environment; whoever can read that file inspects it too. `record` touches are things
