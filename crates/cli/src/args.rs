@@ -73,6 +73,8 @@ pub(crate) enum Command {
     /// Policies, without a monitor: check, try, explain.
     #[command(subcommand)]
     Policy(Policy),
+    /// The labels of a plan's values and the way that data takes through it. Needs no monitor.
+    Flow(Flow),
     /// Measure: decide every case of evaluation suites and report. Needs no monitor.
     Eval(Eval),
     /// The tools that exist, and what each does to the world.
@@ -340,6 +342,37 @@ pub(crate) struct Trust {
     /// The key that signs.
     #[command(flatten)]
     pub(crate) signer: Signer,
+}
+
+/// `flow`
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Each value has a label: how far its writers are trusted (open, party, user, system) and who may read it. A sink is where values
+meet the world: `proved`, `conditional` (an endorsement would close it) or `refuted`; the way of what is wrong is shown.
+
+Examples:
+  countersign flow plan.yaml
+  countersign flow plan.yaml --svg > flow.svg
+
+The exit code is 0 when every sink is proved, 10 when one is conditional, 20 when one is refuted.")]
+pub(crate) struct Flow {
+    /// A plan or an intent, or `-` for standard input.
+    pub(crate) document: PathBuf,
+    /// As a graph that Graphviz reads.
+    #[arg(long, conflicts_with = "svg")]
+    pub(crate) dot: bool,
+    /// As a picture.
+    #[arg(long)]
+    pub(crate) svg: bool,
+    /// Take the plan's own words for the user's, as if he had written it.
+    #[arg(long)]
+    pub(crate) trusted: bool,
+    /// The policy; without one the defaults per effect decide.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) policy: Option<PathBuf>,
+    /// The deployment, in place of the nearest countersign.yaml upward.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) deployment: Option<PathBuf>,
 }
 
 /// `policy`

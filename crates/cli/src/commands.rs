@@ -7,6 +7,7 @@ mod completions;
 mod deny;
 mod doctor;
 mod eval;
+mod flow;
 mod halt;
 mod init;
 mod keys;
@@ -50,6 +51,7 @@ pub(crate) fn perform(command: Command, out: &mut Out) -> Result<Exit, Failure> 
         Command::Trust(args) => trust::trust(&args, out),
         Command::Audit(what) => audit::audit(what, out),
         Command::Policy(what) => policy::policy(what, out),
+        Command::Flow(args) => flow::flow(&args, out),
         Command::Eval(args) => eval::eval(&args, out),
         Command::Tools(what) => tools::tools(what, out),
         Command::Doctor => doctor::doctor(out),

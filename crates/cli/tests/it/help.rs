@@ -31,6 +31,7 @@ fn the_help_lists_every_command() {
         "trust",
         "audit",
         "policy",
+        "flow",
         "eval",
         "tools",
         "doctor",
