@@ -146,7 +146,7 @@ fn picks() -> impl Strategy<Value = Vec<Pick>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 16, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 12, failure_persistence: None, ..ProptestConfig::default() })]
 
     /// Two runs that differ only in open data perform what is proved with the same control arguments.
     #[test]
@@ -285,4 +285,30 @@ fn a_revision_adds_reads_and_nothing_else() {
     assert!(matches!(verdict(json!([read, write, effect])), Err(Widening::Effect(_))));
     let secret = json!({"id": "s", "action": "read_file", "args": {"path": "app/.env"}});
     assert!(verdict(json!([read, secret, write])).is_err(), "a read beyond what was approved");
+}
+
+/// Found by attacks of our own: a folder that was copied as a whole, and a copy that an earlier plan made.
+#[test]
+fn a_copy_carries_its_label_through_folders_and_plans() {
+    let world = World::new();
+    let steps = |steps: Value| {
+        let goal = "Send the sheet to ap@partner.example";
+        Draft::from_value(json!({"schema": "countersign.plan/v1", "goal": goal, "steps": steps})).unwrap()
+    };
+    let mail = |from: &str| json!({"id": "m", "action": "send_email", "args": {"to": "ap@partner.example", "subject": "x", "body": {"$from": from, "at": "/content"}}});
+    let read = |path: &str| json!({"id": "r", "action": "read_file", "args": {"path": path}});
+    let who = Who::user();
+    let decide = |draft: &Draft, session: &Session| {
+        let request = world.request(draft, Some(draft.goal()), &who);
+        let review = review(&countersign_policy::review::Request { session, planner: Level::Open, ..request });
+        review.reasons.iter().any(|reason| reason.code == Code::FlowClearance)
+    };
+    let copy = json!({"id": "c", "action": "copy_file", "args": {"source": "payroll", "destination": "copies"}});
+    assert!(decide(&steps(json!([copy, read("copies/may.csv"), mail("r")])), Session::empty()), "through a folder");
+    let setting = Setting { manifest: &world.manifest, deployment: &world.deployment, planner: Level::Open };
+    let mut session = Session::empty().clone();
+    assert!(!decide(&steps(json!([read("note.txt"), mail("r")])), &session), "an ordinary file goes");
+    let args = json!({"source": "payroll/may.csv", "destination": "note.txt"});
+    session.observe(&setting, &"copy_file".parse().unwrap(), &args, &json!({"path": "note.txt"}));
+    assert!(decide(&steps(json!([read("note.txt"), mail("r")])), &session), "through an earlier plan");
 }
