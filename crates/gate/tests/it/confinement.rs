@@ -199,6 +199,7 @@ fn a_snapshot_reads_its_targets_and_a_restore_writes_them() {
 #[test]
 fn memory_is_one_folder_of_the_state() {
     let mut house = house();
+    house.facts.paths.insert("/state/memory".to_owned(), file(400, true));
     let spec = act(&mut house, &plan("memory_write", json!({"key": "k", "value": 1})));
     assert_eq!((paths(&spec.write), spec.cwd.as_str()), (vec!["/state/memory"], "/state/memory"));
     assert!(spec.masked.is_empty() && spec.read.is_empty());

@@ -10,6 +10,7 @@ use countersign_sandbox::{Layer, Layers, Variant};
 use super::checks::Check;
 use super::harness::{Harness, Seen, Setting, uid};
 use super::probe::{Class, Probe};
+use super::sys::call;
 use super::{lead_session, planner, step};
 
 /// Which battery.
@@ -191,12 +192,28 @@ fn classes(which: Which) -> impl Iterator<Item = (&'static str, &'static Probe)>
     own.iter().flat_map(|class| class.probes.iter().map(move |probe| (class.name, probe))).chain(shared)
 }
 
+/// Brings up the loopback of the network that this process has been moved into, for the doors.
+fn loopback_up() -> Result<()> {
+    const SIOCSIFFLAGS: u32 = 0x8914;
+    let fail = |what: &'static str| move |errno| anyhow!("{what}: {errno}");
+    let socket = call!(SYS_socket, libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0).map_err(fail("socket"))?;
+    // `struct ifreq`: a name of 16 bytes, then the flags, of which the first says "up".
+    let mut request = [0_u8; 40];
+    for (place, byte) in request.iter_mut().zip(*b"lo\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x01") {
+        *place = byte;
+    }
+    call!(SYS_ioctl, i32::try_from(socket)?, SIOCSIFFLAGS, &mut request).map_err(fail("bring the loopback up"))?;
+    let _ = call!(SYS_close, i32::try_from(socket)?);
+    Ok(())
+}
+
 /// Runs a battery. The caller must be the process that [`super::in_own_session`] started.
 pub(crate) fn scan(options: &Options) -> Result<Scan> {
     let started = Instant::now();
     lead_session()?;
     if options.spares {
         countersign_sandbox::keep_spares();
+        loopback_up()?;
     }
     // Where nothing is left of another run, and everybody may look.
     let folder = tempfile::Builder::new()
