@@ -177,7 +177,11 @@ fn connect(paths: &Paths, name: &str, start: Start) -> Result<UnixStream, Failur
     }
     match start {
         Start::Never => Err(not_running(&socket)),
-        Start::IfNeeded => launch::launch(paths, || try_connect(paths, &socket)),
+        // The proposers' socket is the last that a monitor binds: once it answers, the other one does.
+        Start::IfNeeded => launch::launch(paths, || match try_connect(paths, &paths.runtime.join("propose.sock"))? {
+            Some(_) => try_connect(paths, &socket),
+            None => Ok(None),
+        }),
     }
 }
 

@@ -50,8 +50,10 @@ fn misbehave(goal: &str, socket: &mut UnixStream) -> Outcome {
         "say nothing that is a message" => socket.write_all(&[0, 0, 0, 3, 0xff, 0xff, 0xff])?,
         "send more than fits" => socket.write_all(&u32::MAX.to_be_bytes())?,
         "speak twice" => {
-            say(socket, Kind::Infer(Infer { request: b"{}".to_vec() }))?;
-            say(socket, Kind::Infer(Infer { request: b"{}".to_vec() }))?;
+            // The model of the test takes its time, so that the second one is no turn of its own.
+            let request = br#"{"messages": [{"role": "user", "content": "x"}], "max_tokens": 10}"#.to_vec();
+            say(socket, Kind::Infer(Infer { request: request.clone() }))?;
+            say(socket, Kind::Infer(Infer { request }))?;
         }
         "revise nothing" => say(socket, Kind::Revise(Propose { draft: plan("") }))?,
         "approve itself" => say(socket, Kind::Propose(Propose { draft: plan(r#", "approvals": ["me"]"#) }))?,

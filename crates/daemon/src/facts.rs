@@ -6,9 +6,11 @@ use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, PermissionsExt as _}
 use std::path::{Component, Path, PathBuf};
 
 use countersign_plan::access::FileIdentity;
-use countersign_policy::facts::{Below, Closure, Extent, Facts, PathFact, PathKind};
+use countersign_plan::inspection::{Inspection, Subject};
+use countersign_policy::facts::{Below, Closure, Extent, Facts, NotInspected, PathFact, PathKind};
 
 use crate::closure;
+use crate::inspector::Sitting;
 
 /// Where programs are looked up: never where the environment says.
 pub(crate) const PROGRAM_PATH: [&str; 6] =
@@ -24,15 +26,17 @@ const SNAPSHOT_NAMES: usize = 50_000;
 const LISTING_LIMIT: usize = 200_000;
 
 /// This machine.
-#[derive(Debug, Clone)]
-pub(crate) struct Machine {
+#[derive(Debug)]
+pub(crate) struct Machine<'a> {
     /// Actions of the proposer in the last minute, counted by the caller.
     pub(crate) recent: u32,
     /// Further folders for programs: toolchains of the deployment.
     pub(crate) program_folders: Vec<PathBuf>,
+    /// Who reads command lines and texts; nobody where there is none.
+    pub(crate) sitting: Option<&'a Sitting>,
 }
 
-impl Facts for Machine {
+impl Facts for Machine<'_> {
     fn resolve(&self, path: &str) -> PathFact {
         resolve(Path::new(path)).unwrap_or(PathFact { kind: PathKind::Unreadable, ..PathFact::default() })
     }
@@ -86,6 +90,10 @@ impl Facts for Machine {
 
     fn closure(&self, program: &str, roots: &[&str]) -> Result<Closure, String> {
         closure::of(Path::new(program), roots, &|name| self.program(name))
+    }
+
+    fn inspect(&self, subject: &Subject) -> Result<Inspection, NotInspected> {
+        self.sitting.ok_or(NotInspected::Nobody)?.inspect(subject)
     }
 }
 
@@ -186,8 +194,8 @@ mod tests {
 
     use super::Machine;
 
-    fn machine() -> Machine {
-        Machine { recent: 0, program_folders: vec![] }
+    fn machine() -> Machine<'static> {
+        Machine { recent: 0, program_folders: vec![], sitting: None }
     }
 
     /// `lesson_11`: a symbolic link as parent with a new leaf.

@@ -10,6 +10,7 @@ mod closure;
 mod configure;
 mod facts;
 mod folders;
+mod inspector;
 mod keys;
 mod monitor;
 mod peer;

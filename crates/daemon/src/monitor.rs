@@ -5,6 +5,7 @@
 
 mod audit;
 mod egress;
+mod inspect;
 mod operate;
 mod plan;
 mod propose;
@@ -34,6 +35,7 @@ use crate::broker::BrokerEvent;
 use crate::clock::Clock;
 use crate::configure::Configurations;
 use crate::folders::Folders;
+use crate::inspector::{Ended, Inspectors};
 use crate::peer::Peer;
 use crate::zygote::Zygote;
 
@@ -57,6 +59,10 @@ pub(crate) enum Command {
     Broker { generation: u64, event: BrokerEvent },
     /// Something from a planner.
     Planner { id: u64, event: plan::PlannerEvent },
+    /// An inspector ended.
+    Inspector(Ended),
+    /// Not everything of an event was inspected.
+    NotInspected { case: Option<CaseId>, message: String },
     /// Entries are durable, or not.
     Recorded { withheld: Box<Withheld>, answer: Answer, result: Result<Recorded, AppendError> },
     /// The zygote is gone, and with it every child.
@@ -114,6 +120,9 @@ pub(crate) struct State {
     pub(crate) rates: propose::Rates,
     pub(crate) brokerage: Brokerage,
     pub(crate) plans: Plans,
+    pub(crate) inspectors: Inspectors,
+    /// For which case each inspector was asked that has not been seen to end.
+    pub(crate) inspected: HashMap<u64, Option<CaseId>>,
     pub(crate) rotating: Option<crate::keys::Secret>,
     pub(crate) failed: bool,
 }
@@ -143,6 +152,8 @@ impl State {
             Command::Run { case, event } => self.run(&case, event),
             Command::Broker { generation, event } => self.broker_event(generation, event),
             Command::Planner { id, event } => self.planner_event(id, event),
+            Command::Inspector(ended) => self.inspector_ended(&ended),
+            Command::NotInspected { case, message } => self.not_inspected(case, message),
             Command::Recorded { withheld, answer, result } => self.recorded(*withheld, answer, result),
             Command::ZygoteEnded => self.zygote_ended(),
             Command::Shutdown => {}
@@ -259,6 +270,8 @@ impl State {
             self.run(&case, run::RunEvent::ZygoteEnded);
         }
         self.planners_lost();
+        self.inspectors.lost();
+        self.inspected.clear();
     }
 
     fn tick(&mut self) {

@@ -19,10 +19,17 @@ use crate::peer::Peer;
 /// How many messages may wait for a slow client before it is dropped.
 const BACKLOG: usize = 1024;
 
+/// The operators' socket, bound first.
+pub(crate) const FIRST: &str = "operator.sock";
+/// The proposers' socket, bound last: where it answers, both do.
+pub(crate) const LAST: &str = "propose.sock";
+
 /// Makes the runtime folder and both sockets in it.
 pub(crate) fn bind(runtime: &Path) -> io::Result<(UnixListener, UnixListener)> {
     private_folder(runtime)?;
-    Ok((listen(&runtime.join("propose.sock"))?, listen(&runtime.join("operator.sock"))?))
+    let operate = listen(&runtime.join(FIRST))?;
+    let propose = listen(&runtime.join(LAST))?;
+    Ok((propose, operate))
 }
 
 fn listen(path: &Path) -> io::Result<UnixListener> {

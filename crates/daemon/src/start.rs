@@ -5,6 +5,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::Receiver;
+use std::time::{Duration, Instant};
 
 use countersign_gate::clock::Moment;
 use countersign_gate::configuration::{Places, Settings};
@@ -21,15 +22,21 @@ use countersign_plan::time::Span;
 use countersign_policy::deployment::ApprovalMode;
 use countersign_wire::zygote::to_zygote::Boot;
 use rustix::fs::FlockOperation;
+use rustix::io::Errno;
 
 use crate::clock::Clock;
 use crate::configure::Configurations;
 use crate::folders::{Folders, private_folder};
+use crate::inspector::Inspectors;
 use crate::monitor::{Brokerage, Command, Monitor, State};
 use crate::{keys, sockets, zygote};
 
 const USAGE: &str = "usage: countersignd --state DIR --runtime DIR --config DIR [--four-eyes] [--environment]
     the monitor of Countersign; `countersign up` starts it with the right folders";
+
+/// How long a monitor that is ending may keep its state folder.
+const LOCK_PATIENCE: Duration = Duration::from_secs(15);
+const LOCK_PAUSE: Duration = Duration::from_millis(20);
 
 /// The command line.
 #[derive(Debug, Clone)]
@@ -88,7 +95,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), String> {
         .map_err(|e| format!("{}: {e}; it is installed beside countersignd", program.display()))?;
 
     let folders = canonical(&arguments.folders)?;
-    let _lock = lock(&folders.state)?;
+    let Some(_lock) = lock(&folders)? else {
+        crate::log("another monitor answers already; this one leaves the place to it");
+        return Ok(());
+    };
     let clock = Clock::start();
     let (mut secret, ledger) = open_ledger(&folders.state)?;
     let key = GateKey::from_bytes(&mut secret).map_err(|e| e.to_string())?;
@@ -122,6 +132,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), String> {
         signature: Vec::new(),
     };
     let capabilities = zygote.boot(boot).map_err(text("zygote"))?;
+    let inspectors = Inspectors::start(zygote.clone(), monitor.clone());
     let (propose, operate) = {
         let _inside = runtime.enter();
         sockets::bind(&folders.runtime).map_err(|e| format!("{}: {e}", folders.runtime.display()))?
@@ -140,6 +151,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), String> {
         watchers: Default::default(),
         rates: Default::default(),
         plans: Default::default(),
+        inspectors,
+        inspected: Default::default(),
         brokerage: Brokerage::new(&own.with_file_name("countersign-broker"), environment),
         rotating: None,
         failed: false,
@@ -173,7 +186,7 @@ fn serve(mut state: State, commands: &Receiver<Command>) {
         crate::log(&format!("the ledger did not close cleanly: {e}"));
     }
     // Last: who waits for the end looks at these.
-    for socket in ["propose.sock", "operator.sock"] {
+    for socket in [sockets::LAST, sockets::FIRST] {
         drop(std::fs::remove_file(state.folders.runtime.join(socket)));
     }
 }
@@ -211,14 +224,27 @@ fn canonical(folders: &Folders) -> Result<Folders, String> {
     Ok(Folders { state: make(&folders.state)?, runtime: make(&folders.runtime)?, config: make(&folders.config)? })
 }
 
-/// One monitor for one state folder.
-fn lock(state: &Path) -> Result<File, String> {
-    let path = state.join("lock");
+/// One monitor for one state folder. `None` where another one answers already: two clients started one each. One that is on its
+/// way out is waited for.
+fn lock(folders: &Folders) -> Result<Option<File>, String> {
+    let path = folders.state.join("lock");
     let place = |e: std::io::Error| format!("{}: {e}", path.display());
     let file = File::options().create(true).truncate(false).write(true).mode(0o600).open(&path).map_err(place)?;
-    rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive)
-        .map_err(|_| format!("{}: another monitor runs on this state folder", path.display()))?;
-    Ok(file)
+    let begun = Instant::now();
+    loop {
+        match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => return Ok(Some(file)),
+            Err(Errno::WOULDBLOCK | Errno::INTR) => {}
+            Err(e) => return Err(place(e.into())),
+        }
+        if std::os::unix::net::UnixStream::connect(folders.runtime.join(sockets::LAST)).is_ok() {
+            return Ok(None);
+        }
+        if begun.elapsed() > LOCK_PATIENCE {
+            return Err(format!("{}: another monitor runs on this state folder, with other sockets", path.display()));
+        }
+        std::thread::sleep(LOCK_PAUSE);
+    }
 }
 
 /// Opens the ledger with the gate's key, or with the next one if a rotation was cut off after the ledger believed it.

@@ -134,6 +134,20 @@ pub enum Event {
         /// For people, without secrets.
         message: String,
     },
+    /// An inspector gave no answer that can be read. What it was asked about counts as not inspected.
+    InspectorFailed {
+        /// The case that it was asked for, if one was opened.
+        case: Option<CaseId>,
+        /// For people.
+        message: String,
+    },
+    /// An inspector tried to act: a separation violation (INV-9). What it said was believed of one case at most, which is halted.
+    InspectorViolation {
+        /// That case; for one that belonged to none a name that no case has.
+        case: CaseId,
+        /// For people.
+        message: String,
+    },
     /// Time passed: expires what is due. Send one at least every few seconds.
     Tick,
     /// Entries could not be recorded, or whether they were is unknown. Everything halts, for good (INV-4).

@@ -29,7 +29,7 @@ use crate::configuration::Settings;
 use crate::directive::Directive;
 use crate::event::Event;
 use crate::key::GateKey;
-use crate::machine::{self, Cause, Context, Input};
+use crate::machine::{self, Cause, Context, Input, Violation};
 use crate::record;
 use crate::transition::Transition;
 
@@ -162,7 +162,13 @@ impl Gate {
             Event::OpenGoal(goal) => self.open_goal(*goal, outside, &mut effects),
             Event::Planner { case, did } => self.planner(&case, did, &mut effects),
             Event::PlannerEnded { case, reason } => self.planner_ended(&case, &reason, &mut effects),
-            Event::PlannerViolation { case, message } => self.planner_violation(&case, &message, &mut effects),
+            Event::PlannerViolation { case, message } => {
+                self.separation_violation(&case, Violation::Planner, &message, &mut effects);
+            }
+            Event::InspectorViolation { case, message } => {
+                self.separation_violation(&case, Violation::Inspector, &message, &mut effects);
+            }
+            Event::InspectorFailed { case, message } => self.inspector_failed(case, &message, &mut effects),
             Event::Submit(submission) => self.submit(*submission, outside, &mut effects),
             Event::Answer(envelope) => self.answer(&envelope, &mut effects),
             Event::Settle(envelope) => self.settle(&envelope, &mut effects),

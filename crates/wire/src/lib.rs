@@ -8,6 +8,7 @@ pub mod egress;
 pub mod executor;
 pub mod frame;
 pub mod infer;
+pub mod inspector;
 pub mod operator;
 pub mod planner;
 pub mod propose;

@@ -17,7 +17,7 @@ use crate::failure::Failure;
 use crate::paths::{self, Paths};
 
 /// How long a monitor may take to answer.
-const PATIENCE: Duration = Duration::from_secs(10);
+const PATIENCE: Duration = Duration::from_secs(30);
 const FIRST_PAUSE: Duration = Duration::from_millis(2);
 const LONGEST_PAUSE: Duration = Duration::from_millis(100);
 /// How much of the log is shown when a monitor does not start.

@@ -55,10 +55,15 @@ impl State {
         }
         let event = if self.failed { Event::LedgerFailed } else { event };
         let recent = if matches!(event, Event::Submit(_)) { self.rates.present } else { 0 };
-        let machine = Machine { recent, program_folders: self.configurations.program_folders() };
+        let sitting = self.inspectors.sitting();
+        let program_folders = self.configurations.program_folders();
+        let machine = Machine { recent, program_folders, sitting: Some(&sitting) };
         let moment = Moment { wall: self.clock.wall(), monotonic: Span::from_millis(self.clock.monotonic_ms()) };
         let elapsed = || u64::try_from(start.elapsed().as_micros()).unwrap_or(u64::MAX);
-        self.gate.handle(event, Outside { moment, entropy, facts: &machine, elapsed: &elapsed })
+        let transition = self.gate.handle(event, Outside { moment, entropy, facts: &machine, elapsed: &elapsed });
+        let case = transition.entries().iter().rev().find_map(|entry| entry.case.clone());
+        self.inspected(sitting.end(), case);
+        transition
     }
 
     pub(crate) fn propose(&mut self, kind: Kind, peer: Peer, reply: ProposeReply) {

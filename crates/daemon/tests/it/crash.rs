@@ -4,14 +4,14 @@ use countersign_plan::verdict::Decision;
 use countersign_wire::propose::CaseEvent;
 use serde_json::{Value, json};
 
-use crate::harness::{Monitor, case, plan, wait_for};
+use crate::harness::{Monitor, case, plan, wait_for, wait_for_end};
 
 fn slow() -> Value {
     plan(
         "Run the build",
         json!([
             {"id": "first", "action": "write_file", "args": {"path": "first.txt", "content": "1"}},
-            {"id": "slow", "action": "run_program", "args": {"argv": ["sh", "-c", "echo run >> runs.txt; sleep 20; echo end >> runs.txt"]}},
+            {"id": "slow", "action": "run_program", "args": {"argv": ["sh", "-c", "echo run >> runs.txt; sleep 600; echo end >> runs.txt"]}},
             {"id": "last", "action": "write_file", "args": {"path": "last.txt", "content": "3"}},
         ]),
     )
@@ -25,11 +25,12 @@ fn a_killed_monitor_executes_nothing_twice() {
     let verdict = monitor.submit(&slow()).unwrap();
     assert_eq!(verdict.decision, Decision::RequireApproval, "{verdict:#?}");
     monitor.approve(&verdict).unwrap();
-    wait_for("the program's first line", || monitor.read("runs.txt").is_some());
+    wait_for("the program's first line", || monitor.read("runs.txt").as_deref() == Some("run\n"));
+    let below = monitor.below();
     monitor.kill();
+    wait_for_end(&below);
     monitor.up().unwrap();
     assert_eq!(monitor.show(&case(&verdict)).stage, "indeterminate");
-    std::thread::sleep(std::time::Duration::from_secs(1));
     assert_eq!(
         monitor.read("runs.txt").as_deref(),
         Some("run\n"),
@@ -130,11 +131,11 @@ fn without_the_monitor_nothing_runs() {
     ]))).unwrap();
     monitor.approve(&verdict).unwrap();
     wait_for("the beat", || monitor.read("beat.txt").is_some());
+    // The monitor's zygote, its executor, and the step with all that it started.
+    let below = monitor.below();
+    assert!(below.len() >= 4, "{below:?}");
     monitor.kill();
-    std::thread::sleep(std::time::Duration::from_millis(500));
-    let then = monitor.read("beat.txt");
-    std::thread::sleep(std::time::Duration::from_millis(500));
-    assert_eq!(monitor.read("beat.txt"), then, "a step outlived its monitor");
+    wait_for_end(&below);
 }
 
 /// A halt kills the step that runs; what it did is unknown then, and nobody pretends to know (INV-2).
@@ -144,7 +145,7 @@ fn a_halt_kills_the_running_step_and_asks_a_person() {
     monitor.enroll();
     let verdict = monitor.submit(&slow()).unwrap();
     monitor.approve(&verdict).unwrap();
-    wait_for("the program's first line", || monitor.read("runs.txt").is_some());
+    wait_for("the program's first line", || monitor.read("runs.txt").as_deref() == Some("run\n"));
     let halt = countersign_wire::operator::to_monitor::Halt { case: case(&verdict), reason: "enough".to_owned() };
     monitor.operate(countersign_wire::operator::to_monitor::Kind::Halt(halt)).unwrap();
     let unknown = |event: &CaseEvent| matches!(event, CaseEvent::Stage { stage, .. } if stage == "indeterminate");
@@ -183,8 +184,6 @@ fn on_a_full_disk_nothing_is_done_and_nothing_is_lost() {
     assert!(acknowledged.len() < 200, "the disk never filled");
     let refused = monitor.submit(&note(1000));
     assert!(refused.is_err() || refused.is_ok_and(|v| v.decision == Decision::Block));
-    std::thread::sleep(std::time::Duration::from_millis(500));
-    assert_eq!(monitor.read("1000.txt"), None, "an effect without a record");
     // With room again, everything that was acknowledged is there.
     monitor.kill();
     let remount = std::process::Command::new("mount")
@@ -198,6 +197,7 @@ fn on_a_full_disk_nothing_is_done_and_nothing_is_lost() {
     for name in &acknowledged {
         assert!(records.iter().any(|r| r["case"] == name.as_str() && r["kind"] == "decision"), "{name} is lost");
     }
+    assert_eq!(monitor.read("1000.txt"), None, "an effect without a record");
 }
 
 /// INV-4: a database that is cut off is refused at the start, and nothing is overwritten.

@@ -17,9 +17,18 @@ use countersign_wire::{frame, propose::from_monitor, propose::to_monitor};
 use ed25519_dalek::{Signer as _, SigningKey, VerifyingKey};
 use serde_json::{Value, json};
 
+/// How long anything may take on a machine that does much else. Nothing waits so long unless it fails.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
+
 /// What stands beside `countersignd`.
-const PROGRAMS: [&str; 5] =
-    ["countersign-zygote", "countersign-executor", "countersign-step", "countersign-planner", "countersign-broker"];
+const PROGRAMS: [&str; 6] = [
+    "countersign-zygote",
+    "countersign-executor",
+    "countersign-step",
+    "countersign-planner",
+    "countersign-inspector",
+    "countersign-broker",
+];
 
 /// A monitor in a folder of its own, with a workspace beside its state.
 pub(crate) struct Monitor {
@@ -109,13 +118,9 @@ impl Monitor {
         let mut found = Vec::new();
         for entry in std::fs::read_dir("/proc").unwrap().flatten() {
             let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse::<u32>().ok()) else { continue };
-            let Ok(stat) = std::fs::read_to_string(entry.path().join("stat")) else { continue };
             let Ok(line) = std::fs::read_to_string(entry.path().join("cmdline")) else { continue };
-            let parent = |stat: &str| {
-                stat.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().nth(1)?.parse::<u32>().ok())
-            };
-            let grandparent = parent(&stat).and_then(|pid| std::fs::read_to_string(format!("/proc/{pid}/stat")).ok());
-            let ours = parent(&stat) == Some(monitor) || grandparent.as_deref().and_then(parent) == Some(monitor);
+            let parent = |pid| stat(pid).map(|(parent, _)| parent);
+            let ours = parent(pid) == Some(monitor) || parent(pid).and_then(parent) == Some(monitor);
             if ours && line.trim_end_matches('\0').rsplit('/').next() == Some(name) {
                 found.push(pid);
             }
@@ -126,6 +131,15 @@ impl Monitor {
     fn prepared() -> Self {
         let folder = tempfile::tempdir().unwrap();
         std::fs::create_dir(folder.path().join("work")).unwrap();
+        // What asks people here does so by rule, whatever else is understood of it.
+        let config = folder.path().join("config");
+        std::fs::create_dir(&config).unwrap();
+        std::fs::set_permissions(&config, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
+        std::fs::write(config.join("countersign.yaml"), "schema: countersign.deployment/v1\npolicy: rules.yaml\n")
+            .unwrap();
+        let rules =
+            "schema: countersign.policy/v1\nverify:\n  - {name: people, action_types: [run_program, send_message]}\n";
+        std::fs::write(config.join("rules.yaml"), rules).unwrap();
         Self { folder, child: None, approver: SigningKey::from_bytes(&[7; 32]), mounted: false, programs: None }
     }
 
@@ -151,17 +165,39 @@ impl Monitor {
             .spawn()
             .unwrap();
         self.child = Some(child);
-        let deadline = Instant::now() + Duration::from_secs(20);
+        let deadline = Instant::now() + PATIENCE;
         while Instant::now() < deadline {
             if let Some(status) = self.child.as_mut().unwrap().try_wait().unwrap() {
-                return Err(format!("{status}: {}", std::fs::read_to_string(self.path("log")).unwrap()));
+                return Err(format!("{status}: {}", self.log()));
             }
-            if UnixStream::connect(self.path("run/propose.sock")).is_ok() {
+            if ["run/operator.sock", "run/propose.sock"].iter().all(|it| UnixStream::connect(self.path(it)).is_ok()) {
                 return Ok(());
             }
             std::thread::sleep(Duration::from_millis(10));
         }
-        Err("no answer within 20 s".to_owned())
+        Err(format!("no answer within {} s: {}", PATIENCE.as_secs(), self.log()))
+    }
+
+    /// What the monitor logged so far.
+    pub(crate) fn log(&self) -> String {
+        std::fs::read_to_string(self.path("log")).unwrap_or_default()
+    }
+
+    /// The processes that hang below this monitor, with what tells each of them from a later one of the same number.
+    pub(crate) fn below(&self) -> Vec<(u32, u64)> {
+        let monitor = self.child.as_ref().expect("a monitor runs").id();
+        let mut all = Vec::new();
+        for entry in std::fs::read_dir("/proc").unwrap().flatten() {
+            let pid = entry.file_name().to_str().and_then(|name| name.parse::<u32>().ok());
+            all.extend(pid.and_then(|pid| stat(pid).map(|(parent, begun)| (pid, parent, begun))));
+        }
+        let mut found = vec![(monitor, 0)];
+        let mut next = 0;
+        while let Some((parent, _)) = found.get(next).copied() {
+            found.extend(all.iter().filter(|(_, of, _)| *of == parent).map(|(pid, _, begun)| (*pid, *begun)));
+            next += 1;
+        }
+        found.split_off(1)
     }
 
     /// `kill -9`.
@@ -197,7 +233,7 @@ impl Monitor {
     /// A connection to a socket of the monitor.
     pub(crate) fn connect(&self, socket: &str) -> UnixStream {
         let stream = UnixStream::connect(self.path("run").join(socket)).unwrap();
-        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
         stream
     }
 
@@ -250,8 +286,12 @@ impl Monitor {
         frame::write(&mut stream, &propose::ToMonitor { kind: Some(kind) }).unwrap();
         let mut events = Vec::new();
         loop {
-            let Ok(message) = frame::read::<propose::FromMonitor>(&mut stream, frame::FRAME_LIMIT) else {
-                return events;
+            let message = match frame::read::<propose::FromMonitor>(&mut stream, frame::FRAME_LIMIT) {
+                Ok(message) => message,
+                Err(error) => {
+                    println!("no further event of case {case}: {error}");
+                    return events;
+                }
             };
             let Some(from_monitor::Kind::Event(event)) = message.kind else { panic!("{message:?}") };
             let event: CaseEvent = serde_json::from_slice(&event.event).unwrap();
@@ -383,7 +423,7 @@ impl Drop for Monitor {
             drop(Command::new("umount").arg("-l").arg(self.path("state")).status());
         }
         if std::thread::panicking() {
-            eprintln!("{}", std::fs::read_to_string(self.path("log")).unwrap_or_default());
+            eprintln!("{}", self.log());
         }
     }
 }
@@ -400,11 +440,27 @@ pub(crate) fn case(verdict: &Verdict) -> String {
 
 /// Waits until `there` says so.
 pub(crate) fn wait_for(what: &str, there: impl Fn() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(30);
+    let deadline = Instant::now() + PATIENCE;
     while !there() {
-        assert!(Instant::now() < deadline, "{what} did not happen within 30 s");
+        assert!(Instant::now() < deadline, "{what} did not happen within {} s", PATIENCE.as_secs());
         std::thread::sleep(Duration::from_millis(10));
     }
+}
+
+/// Waits until none of these processes runs any more.
+pub(crate) fn wait_for_end(processes: &[(u32, u64)]) {
+    for (pid, begun) in processes {
+        wait_for(&format!("the end of process {pid}"), || stat(*pid).is_none_or(|(_, now)| now != *begun));
+    }
+}
+
+/// The parent of a process and when it began; none for one that is gone, or that only waits to be reaped.
+fn stat(pid: u32) -> Option<(u32, u64)> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let mut words = stat.rsplit_once(')')?.1.split_whitespace();
+    let state = words.next()?;
+    let (parent, begun) = (words.next()?.parse().ok()?, words.nth(17)?.parse().ok()?);
+    (!matches!(state, "Z" | "X")).then_some((parent, begun))
 }
 
 fn now() -> Timestamp {

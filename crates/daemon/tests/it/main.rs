@@ -17,6 +17,7 @@ mod broker;
 mod crash;
 mod goal;
 mod harness;
+mod inspector;
 mod life;
 mod network;
 mod outside;

@@ -8,7 +8,7 @@ use countersign_plan::verdict::Decision;
 use countersign_wire::propose::CaseEvent;
 use serde_json::{Value, json};
 
-use crate::harness::{Monitor, case, plan, wait_for};
+use crate::harness::{Monitor, PATIENCE, case, plan, wait_for};
 
 const BROKER: &str = "schema: countersign.broker/v1\n";
 
@@ -81,16 +81,15 @@ fn a_step_fetches_what_its_permit_names_through_the_broker() {
 #[test]
 fn inv_2_a_broker_killed_during_a_request_leaves_a_person_to_decide() {
     let monitor = monitor();
-    let (port, served) = server(|mut stream| {
-        head(&mut stream);
+    let (tell, asked) = std::sync::mpsc::channel();
+    let (port, served) = server(move |mut stream| {
+        tell.send(head(&mut stream)).unwrap();
         // No answer: the request was taken, and nobody will ever know.
         drop(stream.read(&mut [0; 16]));
     });
     let verdict = monitor.submit(&get(port, "POST")).unwrap();
     let name = case(&verdict);
-    monitor.watch(&name, |event| matches!(event, CaseEvent::StepStarted { phase, .. } if phase == "act"));
-    wait_for("a broker", || !monitor.processes("countersign-broker").is_empty());
-    std::thread::sleep(std::time::Duration::from_millis(500));
+    asked.recv_timeout(PATIENCE).unwrap();
     crate::goal::kill(monitor.processes("countersign-broker")[0]);
     wait_for("an unknown outcome", || monitor.show(&name).stage == "indeterminate");
     served.join().unwrap();

@@ -161,6 +161,13 @@ fn occurrences(bytes: &[u8], wanted: &[u8]) -> usize {
     found
 }
 
+/// Whether the process has taken its seal: a filter, whose listener it holds only for a moment.
+fn is_sealed(pid: u32) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let filtered = status.lines().any(|line| line.split_whitespace().eq(["Seccomp:", "2"]));
+    filtered && std::fs::read_dir(format!("/proc/{pid}/fd")).is_ok_and(|open| open.count() == 4)
+}
+
 /// Where the descriptors of a process lead.
 fn descriptors(pid: u32) -> BTreeMap<u32, String> {
     let folder = std::fs::read_dir(format!("/proc/{pid}/fd")).unwrap();
@@ -216,7 +223,12 @@ fn inv_10_seen_from_outside_only_the_broker_holds_a_secret_and_nobody_else_a_way
     assert!(head.contains(STEP_SECRET), "the broker put the secret where its handle stood: {head}");
 
     // The step waits for its answer: everybody is there.
-    wait_for("a spare planner", || monitor.processes("countersign-planner").len() == 2);
+    wait_for("sealed spares", || {
+        let named = |name: &str| monitor.processes(name);
+        let (planners, inspectors) = (named("countersign-planner"), named("countersign-inspector"));
+        let all = [planners.as_slice(), inspectors.as_slice()].concat();
+        planners.len() == 2 && inspectors.len() == 2 && all.iter().all(|pid| is_sealed(*pid))
+    });
     let processes = processes(&monitor);
     println!("{processes:#?}");
     let outside = std::fs::read_link("/proc/self/ns/net").unwrap();
@@ -272,6 +284,7 @@ fn inv_10_seen_from_outside_only_the_broker_holds_a_secret_and_nobody_else_a_way
         ("countersign-zygote", 1),
         ("countersign-broker", 1),
         ("countersign-planner", 2),
+        ("countersign-inspector", 2),
         ("countersign-executor", 1),
         ("countersign-step", 1),
     ] {

@@ -187,12 +187,18 @@ impl Gate {
         self.end_goal(case, Ending::Abandoned, &message, effects);
     }
 
-    /// A planner tried to act: recorded, told, and nothing of its case goes on.
-    pub(super) fn planner_violation(&mut self, case: &CaseId, message: &str, effects: &mut Effects) {
+    /// A planner or an inspector tried to act: recorded, told, and nothing of its case goes on.
+    pub(super) fn separation_violation(
+        &mut self,
+        case: &CaseId,
+        violation: Violation,
+        message: &str,
+        effects: &mut Effects,
+    ) {
         let message = record::quoted(message);
-        let fact = Fact::Critical(Violation::Planner);
+        let fact = Fact::Critical(violation);
         let (kind, payload) = record::write(&fact, [("message".to_owned(), json!(message))].into_iter().collect());
-        let told = format!("separation violation ({}): {message}", Violation::Planner.as_str());
+        let told = format!("separation violation ({}): {message}", violation.as_str());
         // Of a case that nobody knows nothing is recorded as its own: a restart would look for the rest of it.
         let known = self.goals.contains_key(case) || self.cases.contains_key(case);
         effects.entries.push(match known {

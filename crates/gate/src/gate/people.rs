@@ -337,6 +337,8 @@ impl Gate {
             | Event::StepRefused { .. }
             | Event::StepLost { .. }
             | Event::Broker { .. }
+            | Event::InspectorFailed { .. }
+            | Event::InspectorViolation { .. }
             | Event::Tick
             | Event::LedgerFailed => return,
         };

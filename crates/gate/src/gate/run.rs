@@ -182,6 +182,15 @@ impl Gate {
         }
     }
 
+    /// What was not inspected for want of an inspector is on record; people were asked instead.
+    pub(super) fn inspector_failed(&self, case: Option<CaseId>, message: &str, effects: &mut Effects) {
+        let payload = serde_json::json!({"inspector": crate::record::quoted(message), "case": case});
+        effects.entries.push(match case.as_ref().filter(|case| self.case(case).is_some()) {
+            Some(case) => crate::record::entry(RecordKind::Alert, case, self.now(), payload),
+            None => crate::record::general(RecordKind::Alert, self.now(), payload),
+        });
+    }
+
     /// The attempt under way.
     fn attempt(&self, case: &CaseId) -> Option<(StepId, Phase)> {
         let slot = self.cases.get(case)?;

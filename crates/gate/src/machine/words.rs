@@ -181,6 +181,8 @@ pub enum Violation {
     Planner,
     /// An executor tried to act by itself: its sandbox stopped it, or it sent what is no message.
     Executor,
+    /// An inspector tried to act: what it read had taken it over.
+    Inspector,
 }
 
 /// Something happens to a case.
@@ -491,4 +493,5 @@ words!(Violation {
     SelfApproval = "self_approval",
     Planner = "planner_tried_to_act",
     Executor = "executor_tried_to_act",
+    Inspector = "inspector_tried_to_act",
 });
