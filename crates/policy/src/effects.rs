@@ -5,6 +5,7 @@
 
 mod arguments;
 mod builtin;
+mod content;
 mod egress;
 mod git;
 mod inspected;

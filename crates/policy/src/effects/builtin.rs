@@ -9,11 +9,11 @@ use countersign_plan::value::Expr;
 use countersign_plan::verdict::{Code, Decision};
 
 use super::arguments::{Arg, literal_prefix};
-use super::inspected::{code_of, line_around_references, script_language};
+use super::inspected::line_around_references;
 use super::{Beyond, By, Deriving, Execution, sql};
+use crate::deployment::Standing;
 use crate::facts::PathKind;
 use crate::hosts::Endpoint;
-use crate::paths::Seen;
 
 /// What an HTTP method does (RFC 9110 section 9.2).
 pub(super) const METHODS: &[(&str, &[Effect])] = &[
@@ -40,7 +40,7 @@ impl Deriving<'_> {
             }
             "write_file" | "append_file" => {
                 self.file(tool, Effect::Update, "path", false, By::Tool);
-                self.script();
+                self.written_text();
             }
             "create_directory" => self.file(tool, Effect::Create, "path", false, By::Tool),
             "delete_file" => self.file(tool, Effect::Delete, "path", false, By::Tool),
@@ -230,26 +230,6 @@ impl Deriving<'_> {
         sql::Statement { effects, ..sql::Statement::default() }
     }
 
-    /// A script that is written will be run: what would never be allowed as a command is asked about before it stands there.
-    fn script(&mut self) {
-        let (Arg::Text(path), Arg::Text(text)) = (self.named("path"), self.named("content")) else { return };
-        let Some(language) = script_language(&path, &text) else { return };
-        let subject = Subject::Code { language, text, context: self.context(&self.place().clone()) };
-        let Ok(inspection) = self.scene.facts.inspect(&subject) else { return };
-        for finding in inspection.findings.iter().filter(|found| found.kind.decision() == Decision::Block) {
-            let message = format!("the script {path} would: {}", finding.message);
-            self.found(code_of(finding.kind), Decision::RequireApproval, message);
-        }
-        // Within the workspace a script is part of the project; elsewhere it is there to be run.
-        let name = self.place().normalise(&path).unwrap_or_default();
-        if let Some(unknown) = inspection.unknowns.first()
-            && !self.scene.deployment.in_workspace(&Seen::new(&name, None))
-        {
-            let message = format!("the script {path} is not understood: {}", unknown.message);
-            self.found(Code::ExecuteUnanalysed, Decision::RequireApproval, message);
-        }
-    }
-
     fn execute_command(&mut self) {
         self.out.profile = Some(Profile::Toolchain);
         self.out.execution = Execution::Unanalysed;
@@ -274,8 +254,31 @@ impl Deriving<'_> {
         self.out.programs.push(shell);
         if let Some(line) = line {
             let context = self.context(&self.start());
+            let secret = secret_variable(&line);
             self.inspected(&Subject::Shell { line, context }, By::Command);
+            // A client hands its token to its own service; anywhere else the value would be shown or kept.
+            let client = self.out.touches.iter().any(|touch| touch.standing.is_some_and(|s| s <= Standing::Known));
+            if let Some(name) = secret.filter(|_| !client) {
+                let message = format!("the line reads the variable {name}, whose name says that it is a credential");
+                self.found(Code::ResourceEnvironment, Decision::RequireApproval, message);
+            }
         }
         self.surroundings();
     }
+}
+
+/// The first variable of a line whose name says that it holds a credential.
+fn secret_variable(line: &str) -> Option<String> {
+    line.split('$').skip(1).find_map(|rest| {
+        let rest = rest.strip_prefix('{').unwrap_or(rest);
+        let name: String = rest.chars().take_while(|c| c.is_ascii_alphanumeric() || *c == '_').collect();
+        let upper = name.to_ascii_uppercase();
+        let last = upper.rsplit('_').next().unwrap_or("");
+        let secret = upper.contains("SECRET")
+            || upper.contains("PASSWORD")
+            || upper.contains("PASSWD")
+            || upper.contains("CREDENTIAL")
+            || matches!(last, "TOKEN" | "KEY" | "APIKEY");
+        secret.then_some(name)
+    })
 }

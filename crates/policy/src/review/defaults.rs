@@ -189,7 +189,7 @@ fn change(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> Opti
     let by_rule = |code, message: String| Some(Ask { code, message, waivable: Waivable::ByRule });
     if touch.kind == TargetKind::Process
         && touch.by == By::Command
-        && goal::asks_to_stop(request.pinned_goal)
+        && goal::asks_to_reload(request.pinned_goal)
         && !matches!(touch.name.as_str(), "1" | "-1" | "0")
     {
         return None;

@@ -262,9 +262,8 @@ const DESTROYING: &[&str] =
 /// Beginnings of words by which people ask for a push.
 const PUSHING: &[&str] = &["push", "publish", "releas", "deploy", "upload", "sync"];
 
-/// Beginnings of words by which people ask for a process to be stopped, started anew or told something.
-const STOPPING: &[&str] =
-    &["stop", "kill", "restart", "reload", "terminat", "end", "halt", "signal", "interrupt", "abort", "quit", "free"];
+/// Beginnings of words by which people ask for a program to be started anew or to read its configuration again.
+const RELOADING: &[&str] = &["restart", "reload", "hup"];
 
 /// Words that turn the next ones round.
 const NEGATIONS: &[&str] = &["not", "never", "don", "dont", "without", "keep", "no", "nothing", "except", "avoid"];
@@ -299,9 +298,9 @@ pub(super) fn speaks_of_hooks(goal: Option<&str>) -> bool {
     goal.is_some_and(|goal| asks_for(goal, &["hook", "commit", "push", "husky"]))
 }
 
-/// Whether the goal asks for a process to be stopped, started anew or told something.
-pub(super) fn asks_to_stop(goal: Option<&str>) -> bool {
-    goal.is_some_and(|goal| asks_for(goal, STOPPING))
+/// Whether the goal asks for a program to be started anew.
+pub(super) fn asks_to_reload(goal: Option<&str>) -> bool {
+    goal.is_some_and(|goal| asks_for(goal, RELOADING))
 }
 
 /// Whether a word of the goal begins so, with no negation before it.
