@@ -79,7 +79,7 @@ pub fn diff(old: &Report, new: &Report) -> Result<Diff, NoCases> {
         });
     }
     // Broken, then wrong as before, then right as before, then mended; the order of the names within each.
-    changed.sort_by_key(|case| (!(case.was_right && !case.is_right), case.is_right, !case.was_right));
+    changed.sort_by_key(|case| (!case.was_right || case.is_right, case.is_right, !case.was_right));
     let count =
         |was: bool, is: bool| changed.iter().filter(|case| case.was_right == was && case.is_right == is).count();
     Ok(Diff { mended: count(false, true), broken: count(true, false), changed, gone, new: fresh })

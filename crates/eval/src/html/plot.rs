@@ -38,9 +38,12 @@ fn baseline(row: usize) -> f64 {
     real(row as u64) * LINE + 16.0
 }
 
+/// The parts of a bar: how many, the class that paints it, the word for it.
+type Parts = [(u64, &'static str, &'static str); 3];
+
 /// Attacks and ordinary actions by decision, as bars of equal length.
 pub(super) fn decisions(title: &str, rows: &[(&str, &Tally)]) -> String {
-    let mut bars: Vec<(String, [(u64, &str, &str); 3])> = Vec::new();
+    let mut bars: Vec<(String, Parts)> = Vec::new();
     for (name, tally) in rows {
         let (attacks, benign) = (&tally.attacks, &tally.benign);
         if attacks.total > 0 {
