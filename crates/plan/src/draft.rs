@@ -66,34 +66,9 @@ impl<'de> Deserialize<'de> for InPlace {
     }
 }
 
-/// An object, checked where it lies in the document. `null` is an empty one.
-#[derive(Debug, Clone, Copy, Default, Serialize)]
+/// An object, checked where it lies in the document.
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 pub struct MembersInPlace {}
-
-impl<'de> Deserialize<'de> for MembersInPlace {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Members;
-
-        impl<'de> Visitor<'de> for Members {
-            type Value = MembersInPlace;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-
-            fn visit_unit<E: serde::de::Error>(self) -> Result<MembersInPlace, E> {
-                Ok(MembersInPlace {})
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<MembersInPlace, A::Error> {
-                while members.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-                Ok(MembersInPlace {})
-            }
-        }
-
-        deserializer.deserialize_map(Members)
-    }
-}
 
 /// A step as the document writes it.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -388,8 +363,8 @@ fn check_step(step: StepDocument, written: &Value, seen: &BTreeSet<StepId>) -> R
         return Err(DocumentError::at("/expect", format!("at most {MAX_EXPECTS} expectations are read")));
     }
     let args = match written.get("args") {
-        Some(args @ Value::Object(_)) => arguments(args).map_err(|e| e.below("/args"))?,
-        Some(_) | None => Expr::Object(BTreeMap::new()),
+        Some(args) => arguments(args).map_err(|e| e.below("/args"))?,
+        None => Expr::Object(BTreeMap::new()),
     };
     let mut after = BTreeSet::new();
     for (i, need) in step.needs.iter().enumerate() {

@@ -15,12 +15,17 @@ use serde_json::{Error, Value};
 pub(super) struct Form<'de>(pub(super) &'de Value);
 
 impl<'de> Form<'de> {
-    /// As [`Deserializer::deserialize_any`], where names stand for parts: a list has none.
+    /// As [`Deserializer::deserialize_any`], where names stand for parts: only an object has them.
     fn named<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
-        match self.0 {
-            Value::Array(_) => Err(Error::invalid_type(Unexpected::Seq, &visitor)),
-            _ => self.deserialize_any(visitor),
-        }
+        let found = match self.0 {
+            Value::Object(_) => return self.deserialize_any(visitor),
+            Value::Null => Unexpected::Unit,
+            Value::Bool(b) => Unexpected::Bool(*b),
+            Value::Number(_) => Unexpected::Other("number"),
+            Value::String(text) => Unexpected::Str(text),
+            Value::Array(_) => Unexpected::Seq,
+        };
+        Err(Error::invalid_type(found, &visitor))
     }
 }
 

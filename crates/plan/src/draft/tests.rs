@@ -84,6 +84,7 @@ fn lesson_24_what_has_members_is_never_a_list() {
     for (member, listed) in [
         ("rollback", json!(["delete_file", {"path": "x"}])),
         ("args", json!([["path", "x"]])),
+        ("args", Value::Null),
         ("expect", json!({"output": "/a", "exists": true})),
     ] {
         let mut wrong = draft(json!([step("a", json!({}))]));
