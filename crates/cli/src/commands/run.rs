@@ -82,13 +82,11 @@ pub(super) fn show(
     Ok(shown)
 }
 
+/// What is shown of a case, and the plan itself where one was made.
+pub(super) type Look = (Vec<Line>, Option<(CaseView, Reviewed)>);
+
 /// The plan that was judged, and how it looks; the verdict alone where no plan was made.
-pub(super) fn look(
-    paths: &Paths,
-    case: &str,
-    judged: &Judged,
-    detail: Detail,
-) -> Result<(Vec<Line>, Option<(CaseView, Reviewed)>), Failure> {
+pub(super) fn look(paths: &Paths, case: &str, judged: &Judged, detail: Detail) -> Result<Look, Failure> {
     let view = Proposer::connect(paths, Start::Never)?.show(case)?;
     if view.plan.is_empty() {
         let mut lines = verdict::head(&judged.verdict);

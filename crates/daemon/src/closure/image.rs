@@ -82,12 +82,7 @@ fn elf<Header: FileHeader<Endian = Endianness>>(path: &Path, file: File) -> obje
             image.interpreter = Some(PathBuf::from(OsStr::from_bytes(loader)));
         }
         let Some(dynamic) = segment.dynamic(endian, &cache)? else { continue };
-        let value = |tag: i64| {
-            dynamic
-                .iter()
-                .find(|entry| entry.tag(endian) == tag)
-                .map(|entry| entry.val(endian))
-        };
+        let value = |tag: i64| dynamic.iter().find(|entry| entry.tag(endian) == tag).map(|entry| entry.val(endian));
         let (Some(address), Some(size)) = (value(DT_STRTAB), value(DT_STRSZ)) else { continue };
         // An address of the loaded program; where it lies in the file, the segment that holds it says.
         let offset = segments.iter().filter(|segment| segment.p_type(endian) == PT_LOAD).find_map(|segment| {

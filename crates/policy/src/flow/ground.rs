@@ -495,8 +495,8 @@ mod tests {
         for (goal, args) in [
             ("Send it to Tom@acme.example.", json!({"to": "tom@acme.example"})),
             ("Post it in the channel of finance", json!({"channel": "#finance"})),
-            ("Pay INV-920 of Paperline, 1,440.50 EUR", json!({"amount": 1440.5})),
-            ("Pay INV-920 of Paperline, 99 EUR", json!({"invoice_id": "INV-920"})),
+            ("Pay BILL-920 of Paperline, 1,440.50 EUR", json!({"amount": 1440.5})),
+            ("Pay BILL-920 of Paperline, 99 EUR", json!({"invoice_id": "BILL-920"})),
             ("Lunch on May 15th, 2024", json!({"date": "2024-05-15"})),
             ("Lunch on the 15th of May at 2pm", json!({"start": "2024-05-15T14:00:00Z"})),
             (
@@ -526,7 +526,7 @@ mod tests {
             ("Send it to tom@acme.example.evil.example", json!({"to": "tom@acme.example"})),
             ("What do we do on June 13?", json!({"file_id": "13"})),
             ("What do we do on June 13?", json!({"amount": 13})),
-            ("Pay INV-900", json!({"amount": 900})),
+            ("Pay BILL-900", json!({"amount": 900})),
             ("Refund 3 orders", json!({"id": 3})),
             ("Lunch on May 15th", json!({"date": "2024-05-16"})),
             ("Lunch on 2024-05-15 at 10:00", json!({"start": "2024-05-15 11:00"})),

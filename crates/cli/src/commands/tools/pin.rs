@@ -100,7 +100,9 @@ fn inside(paths: &Paths, server: &str, argv: &[String], out: &Out) -> Result<Ins
         Decision::Block => return Ok(Inside::Not(Exit::Blocked)),
         Decision::Allow => {}
         // Whoever approves elsewhere is waited for: what the server says is printed here and nowhere else.
-        Decision::RequireApproval => drop(run::ask(paths, &case, shown.as_ref(), out)?),
+        Decision::RequireApproval => {
+            run::ask(paths, &case, shown.as_ref(), out)?;
+        }
     }
     let mut offered = None;
     let end = Proposer::connect(paths, Start::Never)?.watch(&case, |event| {
