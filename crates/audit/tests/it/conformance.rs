@@ -8,7 +8,7 @@ use countersign_ledger::checkpoint::{Checkpoint, CheckpointError};
 use countersign_ledger::merkle::{Hash, leaf_hash};
 use serde_json::{Value, json};
 
-#[path = "../../examples/vectors/files.rs"]
+#[path = "../../examples/record_vectors/files.rs"]
 mod files;
 
 fn folder() -> PathBuf {
@@ -83,6 +83,9 @@ fn inv_8_signed_heads_hold_or_not() {
 fn the_checked_in_files_are_what_the_generator_writes() {
     for (name, generated) in files::all().unwrap() {
         let stored = std::fs::read_to_string(folder().join(name)).unwrap_or_default();
-        assert!(stored == generated, "{name} differs; run `cargo run -p countersign-audit --example vectors` and look");
+        assert!(
+            stored == generated,
+            "{name} differs; run `cargo run -p countersign-audit --example record_vectors` and look"
+        );
     }
 }

@@ -143,9 +143,17 @@ fn without_a_provider_it_is_said_how_to_configure_one_and_that_plans_need_none()
 
 #[test]
 fn pinned_tools_are_a_manifest_that_believes_no_server() {
+    let view = BrokerView {
+        file: "/c/broker.yaml".to_owned(),
+        configured: true,
+        facts: Facts::default(),
+        error: String::new(),
+    };
+    let view = serde_json::to_value(view).unwrap();
     let script = Script {
         propose: Box::new(|_| Vec::new()),
-        operate: Box::new(|asked| match asked {
+        operate: Box::new(move |asked| match asked {
+            Operate::Broker(_) => vec![answer(&view)],
             Operate::Describe(describe) if describe.server == "tickets" => vec![answer(&json!([{
                 "name": "close", "description": "Closes a ticket.",
                 "input_schema": {"type": "object", "properties": {"id": {"type": "string"}}},

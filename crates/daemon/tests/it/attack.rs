@@ -89,14 +89,14 @@ fn a_step_sees_nothing_of_the_monitor() {
     let run = monitor.path("run").display().to_string();
     let state = monitor.path("state").display().to_string();
     let line = format!("ls {run}/ {state}/ ; cat {state}/gate.key ; env ; test ! -e {run}/propose.sock && echo unseen");
-    let verdict = monitor
-        .submit(&plan(
-            "Look around",
-            json!([
-                {"id": "look", "action": "execute_command", "args": {"command": line}},
-            ]),
-        ))
-        .unwrap();
+    let look = |command: &str| {
+        let steps = json!([{"id": "look", "action": "execute_command", "args": {"command": command}}]);
+        monitor.submit(&plan("Look around", steps)).unwrap()
+    };
+    // What says where it looks is blocked; what hides it in a script may be approved, and sees nothing.
+    assert_eq!(look(&line).decision, Decision::Block);
+    monitor.file("look.sh", &line);
+    let verdict = look("sh look.sh");
     assert_eq!(verdict.decision, Decision::RequireApproval, "{verdict:#?}");
     monitor.approve(&verdict).unwrap();
     assert_eq!(monitor.ended(&case(&verdict)), "completed");

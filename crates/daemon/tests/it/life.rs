@@ -36,10 +36,17 @@ fn a_plan_of_file_steps_runs_without_anybody_asked() {
 fn a_program_runs_confined_after_approval_and_its_output_is_seen() {
     let monitor = Monitor::start();
     monitor.enroll();
-    let verdict = monitor.submit(&plan("Run the greeting", json!([
-        {"id": "greet", "action": "run_program", "args": {"argv": ["sh", "-c", "echo hello; id -u; test -e /etc/hostname"]},
-         "expect": [{"exit_code": 1}, {"output": "/stdout", "matches": "hello\\n1000\\n"}]},
-    ]))).unwrap();
+    // What a script does is not what its plan says: the view hides what is restricted, whatever runs in it.
+    monitor.file("greet.sh", "echo hello; id -u; cat /etc/shadow");
+    let verdict = monitor
+        .submit(&plan(
+            "Run the greeting",
+            json!([
+                {"id": "greet", "action": "run_program", "args": {"argv": ["sh", "greet.sh"]},
+                 "expect": [{"exit_code": 1}, {"output": "/stdout", "matches": "hello\\n1000\\n"}]},
+            ]),
+        ))
+        .unwrap();
     assert_eq!(verdict.decision, Decision::RequireApproval, "{verdict:#?}");
     monitor.approve(&verdict).unwrap();
     let events = monitor.watch(&case(&verdict), |_| false);

@@ -1,4 +1,4 @@
-//! Writes the conformance vectors of this crate (`conformance/README.md`): `cargo run -p countersign-audit --example vectors`.
+//! Writes the conformance vectors of this crate (`conformance/README.md`): `cargo run -p countersign-audit --example record_vectors`.
 //!
 //! Roots and refusals are written down by hand; this program adds proofs and signatures, and fails where the implementation
 //! and an expectation differ. A test compares the checked-in files with what this writes.
