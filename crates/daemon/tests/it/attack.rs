@@ -85,7 +85,6 @@ fn lesson_11_a_folder_swapped_for_a_link_after_approval_stops_the_plan() {
 #[test]
 fn a_step_sees_nothing_of_the_monitor() {
     let monitor = Monitor::start();
-    monitor.enroll();
     let run = monitor.path("run").display().to_string();
     let state = monitor.path("state").display().to_string();
     let line = format!("ls {run}/ {state}/ ; cat {state}/gate.key ; env ; test ! -e {run}/propose.sock && echo unseen");
@@ -93,12 +92,11 @@ fn a_step_sees_nothing_of_the_monitor() {
         let steps = json!([{"id": "look", "action": "execute_command", "args": {"command": command}}]);
         monitor.submit(&plan("Look around", steps)).unwrap()
     };
-    // What says where it looks is blocked; what hides it in a script may be approved, and sees nothing.
+    // What says where it looks is blocked; what hides it in a script of the workspace runs, and sees nothing.
     assert_eq!(look(&line).decision, Decision::Block);
     monitor.file("look.sh", &line);
     let verdict = look("sh look.sh");
-    assert_eq!(verdict.decision, Decision::RequireApproval, "{verdict:#?}");
-    monitor.approve(&verdict).unwrap();
+    assert_eq!(verdict.decision, Decision::Allow, "{verdict:#?}");
     assert_eq!(monitor.ended(&case(&verdict)), "completed");
     let view = serde_json::to_string(&monitor.show(&case(&verdict)).events).unwrap();
     assert!(view.contains("unseen"), "{view}");
