@@ -74,6 +74,10 @@ pub(crate) enum Role {
     Data,
     /// The same, beside a request: a header, a login, a cookie.
     Carry,
+    /// Another repository that is read: an address, a path, or a configured name.
+    Fetches,
+    /// Another repository that this one is sent to.
+    Pushes,
     /// What is pushed where: `+x` overwrites, `:x` removes.
     Refspec,
     /// A file that is sent.
@@ -360,6 +364,8 @@ fn role(name: &str) -> Result<Role, String> {
         "rwrite" => Role::RemoteWrite,
         "data" => Role::Data,
         "carry" => Role::Carry,
+        "fetches" => Role::Fetches,
+        "pushes" => Role::Pushes,
         "refspec" => Role::Refspec,
         "send" => Role::Send,
         "var" => Role::Variable,

@@ -262,6 +262,7 @@ impl Machine<'_> {
             Role::Url | Role::UrlSend => self.url(role, word, doing),
             Role::Host => doing.hosts.push(host_of(word)),
             Role::RemoteRead | Role::RemoteWrite => self.remote(role, word, doing),
+            Role::Fetches | Role::Pushes => self.repository(role, word, doing),
             Role::Data => {
                 let stream = self.data(word, stdin);
                 doing.sent = Some(doing.sent.take().unwrap_or_else(Stream::empty).then(stream));

@@ -4,7 +4,7 @@ use countersign_plan::tool::{Effect, TargetKind};
 
 use super::apply::Doing;
 use crate::catalogue::{Role, Tag};
-use crate::inspection::FindingKind;
+use crate::inspection::{FindingKind, UnknownKind};
 use crate::machine::{Machine, Part, Stream, Word};
 
 impl Machine<'_> {
@@ -58,6 +58,33 @@ impl Machine<'_> {
                 doing.read = std::mem::replace(&mut doing.read, Stream::empty()).then(read);
                 doing.reads = true;
             }
+        }
+    }
+
+    /// Another repository: a URL or `[user@]host:path` is a host, what reads as a path is one, and any other word is a name that only
+    /// the configuration of this repository knows. What is pushed is this repository.
+    pub(super) fn repository(&mut self, role: Role, word: &Word, doing: &mut Doing) {
+        let text = word.shown();
+        let before = doing.hosts.len();
+        let of_host = |(host, _): (&str, &str)| !host.is_empty() && !host.contains('/');
+        if text.contains("://") || text.contains("::") {
+            self.url(Role::Url, word, doing);
+        } else if text.split_once(':').is_some_and(of_host) {
+            doing.hosts.push(host_of(word));
+        } else if word.has_hole() {
+            self.unknown(
+                UnknownKind::Value,
+                Effect::Send,
+                format!("which repository `{text}` is shows only when it runs"),
+            );
+        } else if text.starts_with(['.', '~']) || text.contains('/') {
+            let effect = if role == Role::Pushes && !doing.dry { Effect::Update } else { Effect::Read };
+            self.touch_path(effect, word, true);
+        }
+        if role == Role::Pushes && !doing.dry && doing.hosts.len() > before {
+            let sources = self.paths(&Word::text(".")).into_iter().collect();
+            let repository = Stream { sources, ..Stream::unknown() };
+            doing.sent = Some(doing.sent.take().unwrap_or_else(Stream::empty).then(repository));
         }
     }
 
