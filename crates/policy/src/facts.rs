@@ -2,13 +2,15 @@
 //!
 //! The gate answers from the file system and its counters, an evaluation suite with [`AsWritten`], a test with [`Known`].
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 
 use countersign_plan::access::FileIdentity;
 use countersign_plan::confinement::PathLink;
+use countersign_plan::inspection::{Inspection, Subject};
+use countersign_plan::verdict::{Code, Decision, Reason};
 
 use crate::history::History;
-use countersign_plan::inspection::{Inspection, Subject};
 
 /// What a path names on this machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -63,7 +65,7 @@ pub struct Below {
 /// Why there is no inspection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NotInspected {
-    /// Nothing here inspects.
+    /// Nothing here inspects: documents are explained and tried without a monitor. Texts are then not looked at, lines ask.
     #[error("nothing here inspects command lines and texts")]
     Nobody,
     /// What inspects gave no answer in time, or one that cannot be read.
@@ -115,6 +117,64 @@ pub trait Facts {
     fn inspect(&self, subject: &Subject) -> Result<Inspection, NotInspected> {
         let _ = subject;
         Err(NotInspected::Nobody)
+    }
+}
+
+/// The facts of one review, watched for inspections that failed: whatever the place that asked made of that, the review as a whole
+/// was made without something that it wanted to know.
+pub(crate) struct Watched<'a> {
+    facts: &'a dyn Facts,
+    failed: Cell<bool>,
+}
+
+impl<'a> Watched<'a> {
+    pub(crate) fn new(facts: &'a dyn Facts) -> Self {
+        Self { facts, failed: Cell::new(false) }
+    }
+
+    /// Why people decide, where an inspection failed.
+    pub(crate) fn failed(&self) -> Option<Reason> {
+        let message = "a part of this was not inspected: the inspector gave no answer that can be read";
+        let reason = || Reason::new(Code::ExecuteUnanalysed, Decision::RequireApproval, message);
+        self.failed.get().then(|| reason().fix("propose it again; people decide until the inspector answers"))
+    }
+}
+
+impl Facts for Watched<'_> {
+    fn resolve(&self, path: &str) -> PathFact {
+        self.facts.resolve(path)
+    }
+
+    fn below(&self, dir: &str, wanted: &dyn Fn(&str) -> bool, limit: usize) -> Below {
+        self.facts.below(dir, wanted, limit)
+    }
+
+    fn recent_actions(&self) -> u32 {
+        self.facts.recent_actions()
+    }
+
+    fn history(&self) -> &History {
+        self.facts.history()
+    }
+
+    fn fit_snapshot(&self, paths: &[&str]) -> bool {
+        self.facts.fit_snapshot(paths)
+    }
+
+    fn program(&self, name: &str) -> Option<String> {
+        self.facts.program(name)
+    }
+
+    fn closure(&self, program: &str, roots: &[&str]) -> Result<Closure, String> {
+        self.facts.closure(program, roots)
+    }
+
+    fn inspect(&self, subject: &Subject) -> Result<Inspection, NotInspected> {
+        let inspection = self.facts.inspect(subject);
+        if matches!(inspection, Err(NotInspected::Failed)) {
+            self.failed.set(true);
+        }
+        inspection
     }
 }
 

@@ -35,7 +35,7 @@ use serde_json::Value;
 
 use crate::changes::Changes;
 use crate::deployment::Deployment;
-use crate::facts::Facts;
+use crate::facts::{Facts, Watched};
 use crate::flow::{Level, Proof, Session, Terms, check as flow_check};
 use crate::policy::{Matches, Policy};
 use judge::View;
@@ -161,6 +161,8 @@ pub struct Grants {
 /// Reviews a plan. Never fails: what cannot be judged is a block.
 #[must_use]
 pub fn review(request: &Request<'_>) -> Review {
+    let watched = Watched::new(request.facts);
+    let request = &Request { facts: &watched, ..*request };
     let prepared = Prepared::all(request);
     let view = View::new(request, &prepared);
     let mut reasons = plan::check(request, &prepared);
@@ -176,6 +178,7 @@ pub fn review(request: &Request<'_>) -> Review {
     reasons.extend(reason);
     let proof = view.into_proof();
     reasons.extend(unproved(request, &proof, &steps));
+    reasons.extend(watched.failed());
     finish(reasons, quorums, risk, (steps, proof))
 }
 
@@ -183,6 +186,8 @@ pub fn review(request: &Request<'_>) -> Review {
 /// result with what was approved; a decision stricter than the plan's, or an access that was not in the plan's review, is drift.
 #[must_use]
 pub fn recheck(request: &Request<'_>, step: &StepId, args: &Value) -> (StepReview, Vec<Reason>) {
+    let watched = Watched::new(request.facts);
+    let request = &Request { facts: &watched, ..*request };
     let mut prepared = Prepared::all(request);
     let Some(i) = prepared.iter().position(|p| p.step.id == *step) else {
         let reason = Reason::new(Code::PlanInvalid, Decision::Block, "the plan has no such step").at(step);
@@ -193,6 +198,7 @@ pub fn recheck(request: &Request<'_>, step: &StepId, args: &Value) -> (StepRevie
     }
     let judged = judge::step(&View::new(request, &prepared), i);
     let mut reasons = judged.reasons;
+    reasons.extend(watched.failed());
     reasons.sort_by_key(|reason| std::cmp::Reverse(reason.decision));
     let review = prepared.get(i).map_or_else(
         || StepReview::blocked(step.clone()),

@@ -16,6 +16,10 @@ impl Deriving<'_> {
     pub(super) fn written_text(&mut self) {
         let (Arg::Text(path), Arg::Text(text)) = (self.named("path"), self.named("content")) else { return };
         if let Ok(inspection) = self.scene.facts.inspect(&Subject::Text { text: text.clone() }) {
+            for unread in &inspection.unknowns {
+                let message = format!("what is written to {path} was not read to its end: {}", unread.message);
+                self.found(Code::ExecuteUnanalysed, Decision::RequireApproval, message);
+            }
             for finding in &inspection.findings {
                 let asks = matches!(finding.kind, FindingKind::Secret | FindingKind::InjectedInstruction);
                 if asks || finding.kind == FindingKind::HiddenText {

@@ -1,7 +1,7 @@
 //! What the planner itself wrote into what leaves: credentials, names of restricted files, hidden characters; and orders to an agent
 //! where a later one will read them. Where values come from by reference is the flow's to say.
 
-use countersign_plan::inspection::{FindingKind, Subject};
+use countersign_plan::inspection::{FindingKind, Inspection, Subject};
 use countersign_plan::tool::{Effect, TargetKind};
 use countersign_plan::value::Expr;
 use countersign_plan::verdict::{Code, Decision, Reason};
@@ -12,9 +12,6 @@ use super::prepare::Prepared;
 use crate::deployment::Standing;
 use crate::effects::By;
 use crate::paths::Seen;
-
-/// The most texts of one step that are looked at, the longest first: short ones hold keys and words.
-const MAX_TEXTS: usize = 8;
 
 pub(super) fn check(request: &Request<'_>, prepared: &Prepared<'_>) -> Vec<Reason> {
     let Some(tool) = prepared.tool else { return Vec::new() };
@@ -36,10 +33,14 @@ pub(super) fn check(request: &Request<'_>, prepared: &Prepared<'_>) -> Vec<Reaso
     if let Some((name, standing)) = &receiver {
         reasons.extend(texts.iter().find_map(|text| restricted_name(request, text, name, *standing)));
     }
-    texts.sort_by_key(|text| std::cmp::Reverse(text.len()));
-    texts.truncate(MAX_TEXTS);
-    let inspected = texts.into_iter().filter_map(|text| request.facts.inspect(&Subject::Text { text }).ok());
-    for finding in inspected.flat_map(|inspection| inspection.findings) {
+    // Together: how many parts a text is in says nothing about what it holds.
+    let inspection = request.facts.inspect(&Subject::Text { text: texts.join("\n") });
+    let Inspection { findings, unknowns, .. } = inspection.unwrap_or_default();
+    for unread in unknowns {
+        let message = format!("what leaves or is remembered was not read to its end: {}", unread.message);
+        reasons.push(Reason::new(Code::ExecuteUnanalysed, Decision::RequireApproval, message));
+    }
+    for finding in findings {
         let message = |what: &str| format!("{what}: {}", finding.message);
         reasons.extend(match (finding.kind, &receiver) {
             (FindingKind::Secret, Some((name, standing))) => {

@@ -308,3 +308,73 @@ fn a_credential_in_a_variable_is_not_shown() {
     found(Ask, Code::ResourceEnvironment, &["echo $AWS_SECRET_ACCESS_KEY", "echo \"${DB_PASSWORD}\" > notes.txt"]);
     allowed("Look", &["echo $HOME", "curl -s -H \"Authorization: Bearer $TOKEN\" https://git.company.example/api"]);
 }
+
+#[test]
+fn git_reaches_the_host_of_the_url_that_it_names() {
+    for (args, inspected) in [
+        (json!(["clone", "http://127.0.0.1:4000/r.git", "copy"]), true),
+        (json!(["clone", "http://127.0.0.1:4000/r.git", "copy"]), false),
+        (json!(["fetch", "https://git.company.example/r.git", "main:fetched"]), true),
+        (json!(["push", "https://git.company.example/r.git", "main"]), true),
+    ] {
+        let world = if inspected { world() } else { World::new() };
+        let review = world.act("git", json!({"repo": ".", "args": args}));
+        let step = &review.steps[0];
+        assert_eq!(step.egress.connect.len(), 1, "{args}, inspected {inspected}: {step:#?}");
+    }
+}
+
+/// An inspector that answers until it is asked about one text, and then no more.
+#[derive(Debug)]
+struct Falling(Inspecting, std::cell::Cell<bool>);
+
+impl Facts for Falling {
+    fn resolve(&self, path: &str) -> PathFact {
+        self.0.resolve(path)
+    }
+
+    fn below(&self, dir: &str, wanted: &dyn Fn(&str) -> bool, limit: usize) -> Below {
+        self.0.below(dir, wanted, limit)
+    }
+
+    fn recent_actions(&self) -> u32 {
+        0
+    }
+
+    fn program(&self, name: &str) -> Option<String> {
+        self.0.program(name)
+    }
+
+    fn inspect(&self, subject: &Subject) -> Result<Inspection, NotInspected> {
+        self.1.set(self.1.get() || format!("{subject:?}").contains("bomb"));
+        if self.1.get() { Err(NotInspected::Failed) } else { self.0.inspect(subject) }
+    }
+}
+
+#[test]
+fn inv_4_a_text_that_brings_the_inspector_down_is_asked_about_and_so_is_all_that_comes_after_it() {
+    let falling =
+        || World { facts: Box::new(Falling(Inspecting(machine()), std::cell::Cell::new(false))), ..World::new() };
+    let write = |id: &str, content: &str| json!({"id": id, "action": "write_file", "args": {"path": "a.txt", "content": content}});
+    assert_eq!(falling().steps(json!([write("a", "ordinary")])).decision, Allow);
+    let key = format!("AKIA{}", "Q3EGRZ7XW2MNPLKV");
+    for steps in [
+        json!([write("a", "a bomb")]),
+        json!([write("a", "a bomb"), write("b", &key)]),
+        json!([{"id": "m", "action": "memory_write", "args": {"key": "k", "value": "a bomb"}}]),
+        json!([{"id": "p", "action": "start_agent", "args": {"to": "look at the bomb"}}]),
+    ] {
+        let review = falling().steps(steps);
+        assert_eq!(review.decision, Ask, "{:#?}", review.reasons);
+        assert!(codes(&review).contains(&Code::ExecuteUnanalysed), "{:#?}", review.reasons);
+    }
+}
+
+#[test]
+fn a_credential_is_found_in_whichever_part_of_a_long_message_it_stands() {
+    let key = format!("AKIA{}", "Q3EGRZ7XW2MNPLKV");
+    let mut body: Vec<String> = (0..40).map(|n| format!("{n}: {}", "a long and ordinary part ".repeat(8))).collect();
+    body.push(key);
+    let review = world().act("memory_write", json!({"key": "notes", "value": body}));
+    assert!(codes(&review).contains(&Code::TextSecret), "{:#?}", review.reasons);
+}
