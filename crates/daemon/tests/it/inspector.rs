@@ -66,10 +66,13 @@ fn inv_4_without_an_answer_of_the_inspector_people_are_asked_and_it_is_recorded(
         println!("{way}: {}", record["payload"]["inspector"]);
         assert_eq!(record["case"], case(&verdict).as_str(), "{record}");
     }
-    // It is the case of each; nothing outlasts it.
-    let file =
-        plan("Write a note", json!([{"id": "a", "action": "write_file", "args": {"path": "a", "content": "x"}}]));
-    assert_eq!(monitor.ended(&case(&monitor.submit(&file).unwrap())), "completed");
+    // What is written is a text that nobody read.
+    let write = json!([{"id": "a", "action": "write_file", "args": {"path": "a", "content": "x"}}]);
+    let written = monitor.submit(&plan("Write a note", write)).unwrap();
+    assert_eq!(written.decision, Decision::RequireApproval, "{written:#?}");
+    // What holds no text for it needs no inspector; nothing outlasts the case of each failure.
+    let list = plan("List the folder", json!([{"id": "a", "action": "list_directory", "args": {"path": "."}}]));
+    assert_eq!(monitor.ended(&case(&monitor.submit(&list).unwrap())), "completed");
 }
 
 #[test]
