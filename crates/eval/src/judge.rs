@@ -89,6 +89,7 @@ fn decide(suite: &Suite, matter: &Matter, session: &Session, now: Timestamp) -> 
         requester: &suite.requester,
         mode: Mode::Managed,
         pinned_goal: pinned.as_deref(),
+        authentic: true,
         // Whoever proposes the plan of a case is taken to be fully compromised.
         planner: Level::Open,
         session,

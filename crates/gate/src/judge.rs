@@ -26,6 +26,8 @@ pub(crate) struct Judging<'a> {
     pub(crate) running: &'a Running,
     pub(crate) step: &'a StepId,
     pub(crate) phase: Phase,
+    /// Whether the case was opened for a goal.
+    pub(crate) pursued: bool,
     pub(crate) present: &'a Configuration,
     pub(crate) places: &'a Places,
     pub(crate) facts: &'a dyn Facts,
@@ -141,7 +143,8 @@ impl Judging<'_> {
             mode: dossier.plan.mode,
             // Nobody's goal asks for taking back, nor does the name that a single intent is given.
             pinned_goal: Some(draft.goal()).filter(|goal| dossier.pinned && dossier.goal == *goal),
-            planner: if dossier.plan.agent == dossier.plan.principal { Level::User } else { Level::Open },
+            authentic: self.pursued,
+            planner: Level::Open,
             session: Session::empty(),
             now: self.now,
         }

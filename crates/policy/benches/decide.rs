@@ -57,6 +57,7 @@ fn plans(c: &mut Criterion) {
             requester: &requester,
             mode: Mode::Managed,
             pinned_goal: Some(draft.goal()),
+            authentic: true,
             planner: Level::Open,
             session: Session::empty(),
             now: countersign_plan::time::Timestamp::from_millis(1_780_000_000_000),

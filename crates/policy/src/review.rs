@@ -65,6 +65,9 @@ pub struct Request<'a> {
     /// The goal that the case was opened with; `None` where nobody gave one (a single intent), and then no goal asks for
     /// anything.
     pub pinned_goal: Option<&'a str>,
+    /// Whether the goal and the inputs were given apart from the plan, by somebody who did not write it. Only then do they confirm
+    /// anything beforehand: who proposes can write whatever goal confirms it.
+    pub authentic: bool,
     /// How far the literals of the draft are trusted: `user` for a plan that the user wrote and submitted, `open` for an outside
     /// agent's, the level of what it has read for a planner of ours.
     pub planner: Level,

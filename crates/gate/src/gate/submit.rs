@@ -139,8 +139,10 @@ impl Gate {
             requester: &submission.requester,
             mode: submission.mode,
             pinned_goal: pinned.as_deref(),
-            // An agent's words are nobody's; the user's own are his.
-            planner: if submission.agent == submission.requester { Level::User } else { Level::Open },
+            // A proposal brings its own goal; a planner's case was opened with one before the planner began.
+            authentic: self.goals.contains_key(&place.case),
+            // Who proposes says so itself: nothing proves that the words are the user's.
+            planner: Level::Open,
             session: Session::empty(),
             now: self.now(),
         });

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use countersign_gate::configuration::Configuration;
 use countersign_gate::directive::{Directive, RunStep};
+use countersign_gate::event::{Event, Goal, Submission};
 use countersign_plan::confinement::Profile;
 use countersign_plan::digest::Digest;
 use countersign_plan::egress::{Egress, HostGrant, HttpGrant};
@@ -55,6 +56,9 @@ fn house() -> House {
         tool("ask_partner", "read", &json!({"q": text}), &json!({"driver": {"http": {
             "method": "POST", "url": "https://api.partner.example/search", "json": "",
         }}})),
+        tool("book", "create", &json!({"to": text}), &json!({
+            "target": {"kind": "calendar", "arg": "/to"}, "controls": ["/to"], "driver": "none",
+        })),
         tool("close_ticket", "update", &json!({"id": text}), &json!({"driver": {"http": {
             "method": "POST", "url": "https://api.corp.example/v1/tickets/{id}/close",
         }}})),
@@ -390,4 +394,36 @@ fn a_compensation_takes_a_secret_by_its_handle() {
     assert_eq!(back.order.args["headers"]["x-token"], json!({"$secret": "token"}));
     assert_eq!(back.spec.egress.http, [request("DELETE", at("api.corp.example", 443, true), "/lock")]);
     assert_eq!(back.spec.egress.secrets[0].name.as_str(), "token");
+}
+
+/// Who proposes can write whatever goal confirms it; a planner's case was opened with one before the planner began.
+#[test]
+fn a_proposal_is_not_confirmed_by_the_goal_that_it_brings() {
+    let goal = "Create the event with ann@corp.example";
+    let steps = json!([{"id": "a", "action": "book", "args": {"to": "ann@corp.example"}}]);
+    let plan = json!({"schema": "countersign.plan/v1", "goal": goal, "steps": steps});
+    let confirmed = |verdict: &Verdict| verdict.reasons.iter().any(|reason| reason.code == Code::FlowConfirmed);
+    let mut house = house();
+    let (own, _) = house.submit(&plan);
+    assert_eq!((own.decision, confirmed(&own)), (Decision::RequireApproval, false), "{own:#?}");
+    // Nor by one that it sends along, nor by saying that the proposer is the user.
+    let along = Submission { goal: Some(goal.to_owned()), agent: "user:r".parse().unwrap(), ..house.submission(&plan) };
+    let (along, _) = house.propose(along);
+    assert_eq!((along.decision, confirmed(&along)), (Decision::RequireApproval, false), "{along:#?}");
+    let given = Goal {
+        goal: goal.to_owned(),
+        inputs: Default::default(),
+        cwd: "/w".to_owned(),
+        requester: "user:r".parse().unwrap(),
+        agent: "agent:a".parse().unwrap(),
+        provider: String::new(),
+        configuration: Arc::clone(&house.configuration),
+        origin: "/w/countersign.yaml".to_owned(),
+    };
+    let opened = house.event(Event::OpenGoal(Box::new(given))).into_iter().find_map(|directive| match directive {
+        Directive::AnswerPursuer(Ok(case)) => Some(case),
+        _ => None,
+    });
+    let (planned, _) = house.propose(Submission { revises: opened, ..house.submission(&plan) });
+    assert_eq!((planned.decision, confirmed(&planned)), (Decision::Allow, true), "{planned:#?}");
 }

@@ -282,7 +282,7 @@ fn confirmed(
     {
         return Some(How::ToUser);
     }
-    let goal = request.pinned_goal?;
+    let goal = request.pinned_goal.filter(|_| request.authentic)?;
     // Whole stores and files that nothing brings back: a word in a goal is too little.
     let lasting = |kind| matches!(kind, TargetKind::Database | TargetKind::Account) || is_path_kind(kind);
     let lost = touches.iter().any(|touch| touch.effect == Effect::Delete && lasting(touch.kind));

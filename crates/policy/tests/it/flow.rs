@@ -312,3 +312,22 @@ fn a_copy_carries_its_label_through_folders_and_plans() {
     session.observe(&setting, &"copy_file".parse().unwrap(), &args, &json!({"path": "note.txt"}));
     assert!(decide(&steps(json!([read("note.txt"), mail("r")])), &session), "through an earlier plan");
 }
+
+/// Who proposes can write whatever goal confirms it.
+#[test]
+fn only_a_goal_that_was_given_apart_from_the_plan_confirms_beforehand() {
+    let world = World::new();
+    let goal = "Create the event Review with ann@company.example";
+    let steps =
+        json!([{"id": "a", "action": "create_event", "args": {"to": "ann@company.example", "subject": "Review"}}]);
+    let draft = Draft::from_value(json!({"schema": "countersign.plan/v1", "goal": goal, "steps": steps})).unwrap();
+    let who = Who::user();
+    let judged = |authentic| {
+        let request = world.request(&draft, Some(goal), &who);
+        review(&countersign_policy::review::Request { authentic, planner: Level::Open, ..request })
+    };
+    let confirmed = |review: &Review| review.reasons.iter().any(|reason| reason.code == Code::FlowConfirmed);
+    assert!(confirmed(&judged(true)), "{:#?}", judged(true).reasons);
+    assert!(!confirmed(&judged(false)));
+    assert_eq!(judged(false).decision, Decision::RequireApproval);
+}

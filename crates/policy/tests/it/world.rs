@@ -114,6 +114,7 @@ impl World {
             requester: &who.0,
             mode: Mode::Managed,
             pinned_goal: goal,
+            authentic: true,
             planner: Level::User,
             session: Session::empty(),
             now: "2026-06-01T12:00:00Z".parse().unwrap(),

@@ -177,6 +177,7 @@ impl Case {
             requester: setting.requester,
             mode: Mode::Managed,
             pinned_goal: goal,
+            authentic: true,
             // A test is written by whoever writes the policy, and is about its rules.
             planner: Level::User,
             session: Session::empty(),

@@ -102,6 +102,7 @@ impl Scene {
             requester: &self.requester,
             mode: Mode::Managed,
             pinned_goal: pinned.then(|| draft.goal()),
+            authentic: true,
             // Whoever explains a plan to himself asks about the rules, not about who wrote it.
             planner: Level::User,
             session: Session::empty(),
@@ -122,6 +123,7 @@ impl Scene {
             requester: &self.requester,
             mode: Mode::Managed,
             pinned_goal: pinned.then(|| draft.goal()),
+            authentic: true,
             planner: if trusted { Level::User } else { Level::Open },
             session: Session::empty(),
             now: clock::now(),
