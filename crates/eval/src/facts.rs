@@ -6,9 +6,9 @@ use countersign_policy::history::History;
 
 /// No machine, but somebody who reads commands, code and texts, and what the agent did in the past.
 #[derive(Debug, Default)]
-pub(crate) struct Written {
+pub struct Written {
     /// What the agent did in the past, as the suite says; nothing where it does not.
-    pub(crate) history: History,
+    pub history: History,
 }
 
 impl Facts for Written {

@@ -10,7 +10,7 @@
 
 pub mod case;
 pub mod diff;
-mod facts;
+pub mod facts;
 pub mod half;
 pub mod html;
 mod interval;

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use countersign_eval::facts::Written;
 use countersign_plan::digest::Digest;
 use countersign_plan::document::Bounds;
 use countersign_plan::draft::Draft;
@@ -11,7 +12,6 @@ use countersign_plan::tool::Manifest;
 use countersign_plan::verdict::Mode;
 use countersign_policy::changes::Changes;
 use countersign_policy::deployment::{ChangeSource, Deployment, DeploymentDocument, Own};
-use countersign_policy::facts::AsWritten;
 use countersign_policy::flow::{Level, Session};
 use countersign_policy::paths::Place;
 use countersign_policy::policy::{Policy, PolicyDocument};
@@ -34,6 +34,8 @@ pub(in crate::commands) struct Scene {
     pub(super) ignored: Vec<Ignored>,
     changes: Changes,
     requester: Principal,
+    facts: Written,
+    inputs: Inputs,
 }
 
 impl Scene {
@@ -86,48 +88,38 @@ impl Scene {
         let requester = format!("uid:{}", rustix::process::geteuid().as_raw());
         let requester = requester.parse().map_err(|error| wrong(format!("{error}")))?;
         let ignored = merged.ignored.into_iter().chain(policies.ignored).collect();
-        Ok(Self { deployment, policy, manifest, ignored, changes, requester })
+        let (facts, inputs) = (Written::default(), Inputs::new());
+        Ok(Self { deployment, policy, manifest, ignored, changes, requester, facts, inputs })
     }
 
-    /// Judges a plan and says which rules matched; `pinned` says whether somebody gave its goal.
+    /// Judges a plan and says which rules matched; `pinned` says whether it has a goal.
     pub(super) fn explain(&self, draft: &Draft, pinned: bool) -> Explanation {
-        explain(&Request {
-            draft,
-            manifest: &self.manifest,
-            deployment: &self.deployment,
-            policy: &self.policy,
-            changes: &self.changes,
-            facts: &AsWritten,
-            inputs: &Inputs::new(),
-            requester: &self.requester,
-            mode: Mode::Managed,
-            pinned_goal: pinned.then(|| draft.goal()),
-            authentic: true,
-            // Whoever explains a plan to himself asks about the rules, not about who wrote it.
-            planner: Level::User,
-            session: Session::empty(),
-            now: clock::now(),
-        })
+        explain(&self.request(draft, pinned, Level::Open))
     }
 
     /// Judges a plan as the gate would; `trusted` takes its words for the user's.
     pub(in crate::commands) fn review(&self, draft: &Draft, pinned: bool, trusted: bool) -> Review {
-        review(&Request {
+        review(&self.request(draft, pinned, if trusted { Level::User } else { Level::Open }))
+    }
+
+    /// As the gate asks about a plan that somebody proposes; what commands and texts would do is read in this process.
+    fn request<'a>(&'a self, draft: &'a Draft, pinned: bool, planner: Level) -> Request<'a> {
+        Request {
             draft,
             manifest: &self.manifest,
             deployment: &self.deployment,
             policy: &self.policy,
             changes: &self.changes,
-            facts: &AsWritten,
-            inputs: &Inputs::new(),
+            facts: &self.facts,
+            inputs: &self.inputs,
             requester: &self.requester,
             mode: Mode::Managed,
             pinned_goal: pinned.then(|| draft.goal()),
-            authentic: true,
-            planner: if trusted { Level::User } else { Level::Open },
+            authentic: false,
+            planner,
             session: Session::empty(),
             now: clock::now(),
-        })
+        }
     }
 
     /// What tests are decided in.
@@ -137,7 +129,7 @@ impl Scene {
             deployment: &self.deployment,
             policy: &self.policy,
             changes: &self.changes,
-            facts: &AsWritten,
+            facts: &self.facts,
             requester: &self.requester,
             now: clock::now(),
         }
