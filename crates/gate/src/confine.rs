@@ -1,8 +1,8 @@
 //! From a judged step to its sandbox: exactly the files that the step was approved for, and nothing that must stay hidden.
 //!
-//! Which profile a step has is the policy's word: `none` for the built-in file, memory and database tools; `exact` where the
-//! plan lists its programs by absolute path and the tool is `run_program`; `toolchain` for every other program, which is any
-//! code that its view permits. A view holds only what is granted here, so masks and read-only parts are computed for what
+//! Which profile a step has is the policy's word: `none` for the built-in file, memory and database tools; `exact` for git on
+//! this machine and for a command whose manifest says so; `toolchain` for every other program, which is any code that its view
+//! permits. A view holds only what is granted here, so masks and read-only parts are computed for what
 //! lies below a grant: restricted files are covered, protected ones cannot be written, whatever the program does.
 
 mod tools;

@@ -257,6 +257,10 @@ pub struct CommandDriver {
     /// Private files that end with the step, for programs that want a path: the variable of this name holds it.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub files: BTreeMap<String, Handed>,
+    /// Whether nothing but this program, with the libraries that it names, can be run in its sandbox (profile `exact`): for one that
+    /// starts no others. Without it the program has the toolchains too.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub exact: bool,
 }
 
 /// What a program is handed beside its command line, which any process beside it can read. The value of a secret comes in no

@@ -116,6 +116,32 @@ fn inv_10_a_program_that_may_see_a_secret_sees_it_and_nobody_else_does() {
     }
 }
 
+/// A house command with the profile `exact` starts itself and nothing that lies beside it; without it, the same line runs.
+#[test]
+fn a_house_command_that_is_exact_can_start_no_other_program() {
+    let monitor = Monitor::start();
+    monitor.enroll();
+    let tool = |name: &str, exact: bool| {
+        json!({
+            "name": name, "group": "ours", "description": "Starts a program.", "effect": "execute", "reversibility": "irreversible",
+            "target": {"kind": "process"}, "output": {"trust": "party", "secrecy": "internal"},
+            "args": {"type": "object", "additionalProperties": false, "required": ["program"], "properties": {"program": {"type": "string"}}},
+            "driver": {"command": {"argv": ["env", {"arg": "/program"}], "exact": exact}},
+        })
+    };
+    let tools = json!({"schema": "countersign.tools/v1", "tools": [tool("wide", false), tool("narrow", true)]});
+    house(&monitor, "tools: [tools.json]\n", &[("tools.json", &tools.to_string())]);
+    let run = |name: &str| {
+        let steps = json!([{"id": "a", "action": name, "args": {"program": "true"}}]);
+        let (stage, events) = run(&monitor, &plan("Start the program", steps));
+        (stage, output(&events)["exit_code"].clone())
+    };
+    assert_eq!(run("wide"), ("completed".to_owned(), json!(0)));
+    let (stage, code) = run("narrow");
+    assert_ne!(stage, "completed");
+    assert_eq!(code, json!(127), "env(1): the program was not found");
+}
+
 /// INV-9, INV-10: a step child that was taken over asks for values that it was not to see.
 #[test]
 fn inv_9_a_step_that_wants_to_see_a_secret_without_leave_is_ended_and_its_case_halted() {

@@ -65,6 +65,9 @@ fn house() -> House {
         tool("show_version", "read", &json!({"of": text}), &json!({"driver": {"command": {
             "argv": ["cargo", "--version", {"arg": "/of"}],
         }}})),
+        tool("show_exact", "read", &json!({"of": text}), &json!({"driver": {"command": {
+            "argv": ["cargo", "--version", {"arg": "/of"}], "exact": true,
+        }}})),
         tool("lookup", "read", &json!({"q": text}), &json!({"driver": {"mcp": {
             "server": "wiki", "tool": "search", "definition": definition,
         }}})),
@@ -267,6 +270,26 @@ fn a_command_template_takes_whole_words_and_no_options() {
     assert!(run.spec.write.is_empty(), "a tool that reads changes nothing: {:?}", run.spec.write);
     assert!(run.spec.egress.is_empty());
     blocked(&mut house, &one("show_version", &json!({"of": "--config=evil"})));
+}
+
+/// A command whose manifest says `exact` can run itself, and nothing that lies beside it.
+#[test]
+fn an_exact_command_runs_nothing_else() {
+    let mut house = house();
+    let run = acted(&mut house, &one("show_exact", &json!({"of": "x"})));
+    assert!(
+        run.spec.run.iter().all(|grant| grant.path.ends_with("/cargo")),
+        "no folder of programs: {:?}",
+        run.spec.run
+    );
+    assert_eq!(run.spec.profile, Profile::Exact);
+    let run = acted(&mut house, &one("show_version", &json!({"of": "x"})));
+    assert_eq!(run.spec.profile, Profile::Toolchain);
+    assert!(
+        run.spec.run.iter().any(|grant| grant.path.ends_with("/bin") || grant.path.ends_with("/usr")),
+        "{:?}",
+        run.spec.run
+    );
 }
 
 /// A tool of an MCP server runs only as it was when somebody pinned it.

@@ -104,7 +104,7 @@ impl Deriving<'_> {
     /// argument that could be taken for an option is not in it.
     pub(super) fn command_driver(&mut self, tool: &Definition, driver: &CommandDriver) {
         self.declared(tool);
-        self.out.profile = Some(Profile::Toolchain);
+        self.out.profile = Some(if driver.exact { Profile::Exact } else { Profile::Toolchain });
         if let Some(Part::Literal(program)) = driver.argv.first() {
             self.entry_program(program);
         }

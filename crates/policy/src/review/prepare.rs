@@ -153,7 +153,9 @@ impl<'a> Prepared<'a> {
                 }
             }
         }
-        if self.derived.touches.iter().any(|touch| touch.by == By::View) || self.profile() == Profile::Toolchain {
+        let command = self.tool.is_some_and(|tool| matches!(tool.definition().driver, Driver::Command(_)));
+        let viewed = self.derived.touches.iter().any(|touch| touch.by == By::View);
+        if viewed || command || self.profile() == Profile::Toolchain {
             grants.read.extend(Bounds::of(request.draft.privileges()).readable_roots(request));
         }
         if let Some(tool) = self.tool {
