@@ -5,6 +5,8 @@
 //! warm, so that no decision waits for one to start. An inspector that is silent, late, gone or unintelligible is an answer that is
 //! missing: people are asked, and it is recorded.
 
+mod answers;
+
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::io;
@@ -13,6 +15,7 @@ use std::os::unix::net::UnixStream;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use countersign_plan::digest::Digest;
 use countersign_plan::inspection::{Inspection, Subject};
 use countersign_policy::facts::NotInspected;
 use countersign_wire::frame;
@@ -21,6 +24,8 @@ use countersign_wire::zygote::from_zygote::Exited;
 use countersign_wire::zygote::to_zygote::{self, SpawnInspector};
 use prost::Message as _;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+pub(crate) use answers::{Answers, Kept};
 
 use crate::monitor::{Command, Monitor};
 use crate::zygote::{ChildEvent, Zygote};
@@ -93,9 +98,9 @@ impl Inspectors {
         inspectors
     }
 
-    /// For one event of the gate.
-    pub(crate) fn sitting(&self) -> Sitting {
-        Sitting { inspectors: self.clone(), state: RefCell::default() }
+    /// For one event of the gate, with what is known of its case.
+    pub(crate) fn sitting(&self, answers: Answers) -> Sitting {
+        Sitting { inspectors: self.clone(), state: RefCell::new(Sat { answers, ..Sat::default() }) }
     }
 
     /// Asks for as many as are missing.
@@ -194,6 +199,8 @@ struct Sat {
     seat: Option<(Seat, Instant)>,
     id: Option<u64>,
     failure: Option<String>,
+    /// What was said about the case, here and earlier.
+    answers: Answers,
 }
 
 /// What a sitting comes to.
@@ -203,6 +210,8 @@ pub(crate) struct Outcome {
     pub(crate) id: Option<u64>,
     /// Why not everything was inspected.
     pub(crate) failure: Option<String>,
+    /// What was said, for the next event of the same case.
+    pub(crate) answers: Answers,
 }
 
 impl Sitting {
@@ -221,6 +230,10 @@ impl Sitting {
 
     fn answer(&self, state: &mut Sat, subject: &Subject) -> Result<Inspection, String> {
         let asked = ToInspector::about(subject).ok_or("it is longer than what is inspected")?;
+        let question = Digest::of(&asked.subject);
+        if let Some(known) = state.answers.get(&question) {
+            return Ok(known.clone());
+        }
         let asked = frame::encode(&asked).map_err(|e| e.to_string())?;
         if state.seat.is_none() {
             let seat = self.inspectors.take(Instant::now() + START)?;
@@ -236,12 +249,15 @@ impl Sitting {
             }
             _ => format!("the inspector was killed: {e}"),
         })?;
+        let bytes = answer.len();
         let answer = FromInspector::decode(answer.as_slice()).map_err(|e| e.to_string());
-        answer.and_then(|answer| answer.read().map_err(|e| e.to_string())).map_err(|e| {
+        let said = answer.and_then(|answer| answer.read().map_err(|e| e.to_string())).map_err(|e| {
             // Its words are quoted nowhere: whoever took it over chose them.
             let place = countersign_plan::text::escape(&e.chars().take(120).collect::<String>());
             format!("the inspector gave no inspection and was killed: {place}")
-        })
+        })?;
+        state.answers.keep(question, &said, bytes);
+        Ok(said)
     }
 
     /// Ends the inspector.
@@ -255,7 +271,8 @@ impl Sitting {
     pub(crate) fn end(self) -> Outcome {
         let mut state = self.state.borrow_mut();
         self.rise(&mut state);
-        let outcome = Outcome { id: state.id.take(), failure: state.failure.take() };
+        let answers = std::mem::take(&mut state.answers);
+        let outcome = Outcome { id: state.id.take(), failure: state.failure.take(), answers };
         if outcome.id.is_some() {
             self.inspectors.keep();
         }

@@ -35,7 +35,7 @@ use crate::broker::BrokerEvent;
 use crate::clock::Clock;
 use crate::configure::Configurations;
 use crate::folders::Folders;
-use crate::inspector::{Ended, Inspectors};
+use crate::inspector::{Ended, Inspectors, Kept};
 use crate::peer::Peer;
 use crate::zygote::Zygote;
 
@@ -123,6 +123,8 @@ pub(crate) struct State {
     pub(crate) inspectors: Inspectors,
     /// For which case each inspector was asked that has not been seen to end.
     pub(crate) inspected: HashMap<u64, Option<CaseId>>,
+    /// What they said about the cases that were decided about last.
+    pub(crate) answers: Kept,
     pub(crate) rotating: Option<crate::keys::Secret>,
     pub(crate) failed: bool,
 }

@@ -153,6 +153,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), String> {
         plans: Default::default(),
         inspectors,
         inspected: Default::default(),
+        answers: Default::default(),
         brokerage: Brokerage::new(&own.with_file_name("countersign-broker"), environment),
         rotating: None,
         failed: false,

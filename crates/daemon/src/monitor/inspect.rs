@@ -18,6 +18,9 @@ impl State {
             // After what the event itself leads to.
             self.monitor.send(Command::NotInspected { case: case.clone(), message });
         }
+        if let Some(case) = &case {
+            self.answers.put(case.clone(), outcome.answers);
+        }
         if let Some(id) = outcome.id {
             self.inspected.insert(id, case);
         }
@@ -40,5 +43,13 @@ impl State {
 
     pub(super) fn not_inspected(&mut self, case: Option<CaseId>, message: String) {
         self.event(Event::InspectorFailed { case, message }, Answer::Nobody);
+    }
+}
+
+/// The case of an event at which the gate judges a step again.
+pub(super) const fn case_of(event: &Event) -> Option<&CaseId> {
+    match event {
+        Event::Executor { case, .. } | Event::StepObserved { case, .. } | Event::Planner { case, .. } => Some(case),
+        _ => None,
     }
 }

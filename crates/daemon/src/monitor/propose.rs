@@ -55,7 +55,7 @@ impl State {
         }
         let event = if self.failed { Event::LedgerFailed } else { event };
         let recent = if matches!(event, Event::Submit(_)) { self.rates.present } else { 0 };
-        let sitting = self.inspectors.sitting();
+        let sitting = self.inspectors.sitting(self.answers.take(super::inspect::case_of(&event)));
         let program_folders = self.configurations.program_folders();
         let machine = Machine { recent, program_folders, sitting: Some(&sitting) };
         let moment = Moment { wall: self.clock.wall(), monotonic: Span::from_millis(self.clock.monotonic_ms()) };
