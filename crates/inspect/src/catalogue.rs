@@ -25,6 +25,7 @@ const SOURCES: &[(&str, &str)] = &[
     ("databases", include_str!("catalogue/databases.txt")),
     ("develop", include_str!("catalogue/develop.txt")),
     ("families", include_str!("catalogue/families.txt")),
+    ("further", include_str!("catalogue/further.txt")),
 ];
 
 static CATALOGUE: LazyLock<HashMap<&'static str, Arc<Entry>>> = LazyLock::new(|| {

@@ -24,6 +24,12 @@ const MAX_EXPANDED: usize = 1 << 20;
 /// The most files that are followed: those that are known beforehand and those that the line writes.
 const MAX_FILES: usize = 2 * crate::inspection::MAX_ENTRIES;
 
+/// Devices that are read without end.
+const ENDLESS: &[&str] = &["/dev/zero", "/dev/urandom", "/dev/random", "/dev/full"];
+
+/// What an interactive shell answers, as an origin of data.
+pub(crate) const ANSWERS: &str = "a shell's answers";
+
 /// The deepest nesting of shells in shells.
 pub(crate) const MAX_DEPTH: u32 = 12;
 
@@ -232,6 +238,9 @@ impl<'a> Machine<'a> {
     /// Data that goes to the host in `word`.
     pub(crate) fn send(&mut self, data: &Stream, word: &Word) {
         let to = crate::host::read(&word.prefix()).name.unwrap_or_else(|| "?".to_owned());
+        if data.sources.contains(ANSWERS) {
+            self.find(FindingKind::ReverseShell, format!("what an interactive shell answers goes to {to}"));
+        }
         if data.text.is_none() && data.sources.is_empty() {
             self.out.flow(Flow { from: "?".to_owned(), to: to.clone() });
         }
@@ -259,6 +268,7 @@ impl<'a> Machine<'a> {
             [name] => self.files.get(name).cloned().unwrap_or_default(),
             _ => Stream::unknown(),
         };
+        stream.endless |= names.iter().any(|name| ENDLESS.contains(&name.as_str()));
         stream.sources.extend(names);
         stream
     }
@@ -267,6 +277,10 @@ impl<'a> Machine<'a> {
     pub(crate) fn write_file(&mut self, word: &Word, data: Stream, append: bool) {
         self.touch_path(Effect::Update, word, false);
         let host = word.shown();
+        if data.endless && !host.starts_with("/dev/") {
+            let message = format!("`{}` writes to {host} until the disk is full", self.by);
+            self.unknown(UnknownKind::TooMuch, Effect::Update, message);
+        }
         if host.starts_with("/dev/tcp/") || host.starts_with("/dev/udp/") {
             let address = host.split('/').nth(3).unwrap_or("?").to_owned();
             self.send(&data, &Word::text(address));

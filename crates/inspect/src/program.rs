@@ -40,7 +40,7 @@ impl Machine<'_> {
         if let Some(alias) = self.scope.alias(&name).map(str::to_owned) {
             return self.aliased(&name, &alias, rest, &stdin);
         }
-        if let Some(out) = self.call(&name, rest.to_vec(), &stdin) {
+        if let Some(out) = self.call(&name, rest, &stdin) {
             return out;
         }
         if let Some(out) = self.builtin(&name, rest, &stdin) {
@@ -181,6 +181,9 @@ impl Machine<'_> {
             args: rest.iter().map(|word| word.constant().map(str::to_owned)).collect(),
             knowledge: Knowledge::Uncatalogued,
         });
+        if self.sockets {
+            self.find(FindingKind::ReverseShell, "which program runs is told by another machine");
+        }
         // An empty value would make the next word the program.
         if name.is_many() && !rest.is_empty() && name.prefix().is_empty() {
             self.run(rest.to_vec(), stdin.clone());

@@ -112,6 +112,20 @@ pub(crate) enum Role {
     Package,
     /// A volume or mount of a container.
     Volume,
+    /// A shell line that is given the data that the program works on.
+    Filter,
+    /// What `make` builds, or `NAME=VALUE`.
+    Target,
+    /// The value of a setting in the repository's configuration.
+    Setting,
+    /// A file whose changes are thrown away.
+    Discard,
+    /// A branch, or files whose changes are thrown away.
+    Spec,
+    /// What `tar` does at a checkpoint.
+    Checkpoint,
+    /// A picture, or a coder and what it reads.
+    Picture,
     /// An address of `socat`.
     Socat,
 }
@@ -177,6 +191,8 @@ pub(crate) enum Tag {
     Lists,
     /// Shows something and does nothing else.
     Inert,
+    /// Without any argument it only looks.
+    Bare,
     /// Only what is installed in the project is run: nothing is fetched.
     Offline,
 }
@@ -350,6 +366,13 @@ fn role(name: &str) -> Result<Role, String> {
         "delete" => Role::Delete,
         "move" => Role::Move,
         "mkdir" => Role::MakeFolder,
+        "filter" => Role::Filter,
+        "target" => Role::Target,
+        "setting" => Role::Setting,
+        "discard" => Role::Discard,
+        "spec" => Role::Spec,
+        "checkpoint" => Role::Checkpoint,
+        "picture" => Role::Picture,
         "exec" => Role::Exec,
         "load" => Role::Load,
         "module" => Role::Module,
@@ -423,6 +446,7 @@ fn tag(token: &'static str) -> Result<Tag, String> {
         "inplace" => Tag::InPlace,
         "lists" => Tag::Lists,
         "inert" => Tag::Inert,
+        "bare" => Tag::Bare,
         "offline" => Tag::Offline,
         _ => return Err(format!("`{token}` is no tag")),
     })

@@ -232,6 +232,8 @@ pub(crate) struct Stream {
     pub(crate) decoded: bool,
     /// Whether a host's answer is in it.
     pub(crate) remote: bool,
+    /// Whether it has no end: a device that never stops, or a program that says the same again and again.
+    pub(crate) endless: bool,
     /// The files, or `env`, that it holds data of.
     pub(crate) sources: BTreeSet<String>,
     /// Where it is a list of names of files: the patterns that they match.
@@ -299,6 +301,7 @@ impl Stream {
         };
         self.decoded |= other.decoded;
         self.remote |= other.remote;
+        self.endless |= other.endless;
         self.add_sources(other.sources);
         self.list(other.listing);
         self
@@ -311,6 +314,7 @@ impl Stream {
         }
         self.decoded |= other.decoded;
         self.remote |= other.remote;
+        self.endless |= other.endless;
         self.add_sources(other.sources);
         self.list(other.listing);
         self

@@ -8,6 +8,12 @@ use crate::catalogue::{Entry, Role, Tag};
 use crate::inspection::{FindingKind, UnknownKind};
 use crate::machine::{Machine, Stream, Word};
 
+/// Programs that write as long as they read: what has no end has none after them.
+const ENDLESS_PASS: &[&str] = &[
+    "cat", "tac", "tee", "tr", "base64", "base32", "basenc", "xxd", "od", "hexdump", "gzip", "pigz", "bzip2", "xz",
+    "zstd", "lz4", "openssl", "pv", "rev", "nl", "fold", "cut", "strings", "gpg", "split",
+];
+
 /// What one program's arguments amount to.
 pub(super) struct Doing {
     pub(super) recursive: bool,
@@ -47,7 +53,8 @@ impl Machine<'_> {
             }
         };
         let tags: Vec<&Tag> = grammar.tags().chain(parsed.tags.iter().copied()).collect();
-        if super::only_asks(rest) || tags.contains(&&Tag::Inert) || parsed.asks_for_help() {
+        let looks = tags.contains(&&Tag::Inert) || (rest.is_empty() && tags.contains(&&Tag::Bare));
+        if super::only_asks(rest) || looks || parsed.asks_for_help() {
             return Stream::unknown();
         }
         for (option, effect) in &parsed.unlisted {
@@ -168,7 +175,8 @@ impl Machine<'_> {
                 | Tag::Lists
                 | Tag::InPlace
                 | Tag::Offline
-                | Tag::Inert => {}
+                | Tag::Inert
+                | Tag::Bare => {}
             }
         }
     }
@@ -301,6 +309,25 @@ impl Machine<'_> {
             Role::Jq => self.filter_of_json(word, doing),
             Role::GitConfig => self.git_config(word),
             Role::SshConfig => self.ssh_config(word),
+            Role::Checkpoint => {
+                if let Some(line) = word.skip("exec=".len()).filter(|_| word.prefix().starts_with("exec=")) {
+                    self.shell_text(&line, &Stream::unknown());
+                } else if word.has_hole() {
+                    self.unknown(UnknownKind::Value, Effect::Execute, "what runs at a checkpoint is not constant");
+                }
+            }
+            Role::Picture => self.picture(word, doing),
+            Role::Filter => {
+                self.shell_text(word, &Stream::unknown());
+            }
+            Role::Target => self.target(word),
+            Role::Spec if !matches!(word.shown().as_str(), "." | "./" | ":/" | "*") => {}
+            Role::Discard | Role::Spec if doing.dry => {}
+            Role::Discard | Role::Spec => {
+                let message = format!("`{}` throws away what was not committed of {}", self.by, word.shown());
+                self.find(FindingKind::HistoryLoss, message);
+            }
+            Role::Setting => self.touch_path(least(Effect::Update), &Word::text(".git/config"), false),
             Role::Named => {
                 let name = format!("{} {}", self.by, word.shown());
                 self.touch_named(least(Effect::Update), &name);
@@ -328,7 +355,7 @@ impl Machine<'_> {
             let url = text.strip_prefix("git+").unwrap_or(&text);
             doing.hosts.push(Word::text(url));
             self.touch_other(Effect::Execute, TargetKind::Other, format!("package {url}"));
-        } else if text.starts_with(['.', '/', '~']) {
+        } else if text.starts_with(['.', '/', '~']) || (self.by == "go" && !text.contains('@')) {
             self.touch_path(Effect::Execute, word, true);
         } else {
             self.touch_other(Effect::Execute, TargetKind::Other, format!("package {text}"));
@@ -437,6 +464,7 @@ impl Machine<'_> {
         } else if out.listing.is_empty() && tags.contains(&&Tag::Lists) {
             out.list(vec![Word::text(".").all_below()]);
         }
+        out.endless = self.by == "yes" || (out.endless && ENDLESS_PASS.contains(&self.by.as_str()));
         out.remote |= remote;
         out.decoded |= tags.contains(&&Tag::Decodes);
         out

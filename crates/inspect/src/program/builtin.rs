@@ -9,7 +9,7 @@ use crate::machine::{Machine, Stream, Variable, Word};
 const HARMLESS: &[&str] = &[
     ":", "true", "false", "pwd", "type", "hash", "times", "wait", "jobs", "fg", "bg", "disown", "umask", "ulimit",
     "exit", "return", "break", "continue", "logout", "shopt", "bind", "complete", "compgen", "compopt", "caller",
-    "suspend", "dirs", "getopts", "help", "history", "fc",
+    "suspend", "dirs", "getopts", "help", "fc",
 ];
 
 impl Machine<'_> {
@@ -37,6 +37,9 @@ impl Machine<'_> {
                     .map(str::to_owned)
                     .collect::<Vec<_>>()
                 {
+                    if word == "HISTFILE" {
+                        self.find(FindingKind::DisablesProtection, "what is typed is not recorded any more");
+                    }
                     self.scope.set(&word, Variable::Unset);
                     self.scope.undefine(&word);
                 }
@@ -89,6 +92,15 @@ impl Machine<'_> {
                 }
                 self.touch_other(Effect::Update, countersign_plan::tool::TargetKind::Process, target);
                 Stream::empty()
+            }
+            "history" => {
+                let clears = |word: &Word| {
+                    word.constant().is_some_and(|text| text.starts_with('-') && text.contains(['c', 'd']))
+                };
+                if rest.iter().any(clears) {
+                    self.find(FindingKind::DisablesProtection, "removes the record of what was typed");
+                }
+                Stream::unknown()
             }
             _ if HARMLESS.contains(&name) => Stream::unknown(),
             _ => return None,
@@ -313,11 +325,13 @@ impl Machine<'_> {
                     options = false;
                     any = true;
                 }
-                Some("-o" | "+o") if options => {
-                    if words.next().and_then(Word::constant) == Some("errexit") {
-                        self.scope.errexit = true;
+                Some("-o" | "+o") if options => match words.next().and_then(Word::constant) {
+                    Some("errexit") => self.scope.errexit = true,
+                    Some("history") if word.constant() == Some("+o") => {
+                        self.find(FindingKind::DisablesProtection, "what is typed is not recorded any more");
                     }
-                }
+                    Some(_) | None => {}
+                },
                 Some(text) if options && text.starts_with('-') => self.scope.errexit |= text.contains('e'),
                 Some(text) if options && text.starts_with('+') => self.scope.errexit &= !text.contains('e'),
                 _ => {

@@ -1,5 +1,7 @@
 //! Arguments against a grammar, as `getopt_long` reads them: clusters, attached values, abbreviated long options, `--`.
 
+use std::borrow::Cow;
+
 use countersign_plan::tool::Effect;
 
 use crate::catalogue::{Arity, Entry, FLAG, Opt, Role, Slot, Tag};
@@ -94,7 +96,7 @@ impl Parsed<'_> {
 /// Reads arguments; `None` where the program needs a subcommand and none that is known was given.
 pub(crate) fn read<'e>(entry: &'e Entry, args: &[Word]) -> Result<(Grammar<'e>, Parsed<'e>), String> {
     let mut grammar = Grammar::new(entry);
-    let mut args = args.to_vec();
+    let mut args = Cow::Borrowed(args);
     let mut path = Vec::new();
     let mut before = Parsed::default();
     while let Some(level) = grammar.last().filter(|level| !level.subcommands.is_empty()) {
@@ -119,11 +121,11 @@ pub(crate) fn read<'e>(entry: &'e Entry, args: &[Word]) -> Result<(Grammar<'e>, 
         path.extend(words.iter().take(taken).map(|word| (*word).to_owned()));
         // Options before a subcommand are the program's own.
         let first = places.first().copied().unwrap_or(0);
-        let head: Vec<Word> = args.drain(..first).collect();
+        let head: Vec<Word> = args.to_mut().drain(..first).collect();
         before = operands(&grammar, &head, Vec::new(), before);
         let gone: Vec<usize> = places.into_iter().take(taken).map(|place| place - first).collect();
         let mut index = 0;
-        args.retain(|_| {
+        args.to_mut().retain(|_| {
             index += 1;
             !gone.contains(&(index - 1))
         });
@@ -178,6 +180,7 @@ fn operands<'e>(grammar: &Grammar<'e>, args: &[Word], path: Vec<String>, before:
         let text = arg.shown();
         if !ended && text == "--" {
             ended = true;
+            out.tags.extend(grammar.exact("--").into_iter().flat_map(|opt| &opt.tags));
             continue;
         }
         if !ended

@@ -115,7 +115,7 @@ impl Machine<'_> {
             let command = prefix.trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, ',' | '$' | ' ' | '!'));
             if word.has_hole() && !command.starts_with(['s', 'y', '/', 'p', 'd']) {
                 self.unknown(UnknownKind::Value, Effect::Execute, "the script of `sed` is not constant");
-            } else {
+            } else if !self.is_of_machine(word) {
                 // The unknown part stands inside a pattern or a replacement, unless it closes it.
                 self.unknown(UnknownKind::Value, Effect::Update, "a part of the script of `sed` is not constant");
             }
@@ -139,6 +139,12 @@ impl Machine<'_> {
                 }
             }
         }
+    }
+
+    /// Whether all that is unknown of a word is what programs say of this machine: its name, the date, a count.
+    fn is_of_machine(&self, word: &Word) -> bool {
+        let origin = self.origin_of(word);
+        word.has_hole() && origin.sources.is_empty() && !origin.remote && !origin.decoded
     }
 
     /// A script of `awk`: commands that it runs, files that it reads and writes (POSIX `awk`; gawk manual).

@@ -4,7 +4,7 @@ use countersign_plan::tool::Effect;
 
 use crate::code::Language;
 use crate::inspection::{FindingKind, UnknownKind};
-use crate::machine::{Machine, Stream, Variable, Word};
+use crate::machine::{ANSWERS, Machine, Stream, Variable, Word};
 
 /// Builtins that are installed as programs too.
 const BOTH: &[&str] = &["echo", "printf", "test", "[", "kill", "pwd", "true", "false"];
@@ -94,7 +94,11 @@ impl Machine<'_> {
                 format!("an interactive `{name}` takes its orders from another machine"),
             );
         }
-        self.input_code(Language::Shell, stdin)
+        let mut out = self.input_code(Language::Shell, stdin);
+        if interactive {
+            out.sources.insert(ANSWERS.to_owned());
+        }
+        out
     }
 
     fn env(&mut self, rest: &[Word], stdin: &Stream) -> Stream {
@@ -249,10 +253,12 @@ impl Machine<'_> {
     fn dd(&mut self, rest: &[Word], stdin: &Stream) -> Stream {
         let mut out = None;
         let mut data = stdin.clone();
+        let mut bounded = false;
         for word in rest {
             match word.split_once('=') {
                 Some((key, value)) if key.constant() == Some("if") => data = self.read_file(&value),
                 Some((key, value)) if key.constant() == Some("of") => out = Some(value),
+                Some((key, _)) if key.constant() == Some("count") => bounded = true,
                 Some(_) => {}
                 None if matches!(word.constant(), Some("--help" | "--version")) => {}
                 None => {
@@ -260,6 +266,7 @@ impl Machine<'_> {
                 }
             }
         }
+        data.endless &= !bounded;
         match out {
             Some(path) => {
                 self.write_file(&path, data.with_text(None), false);

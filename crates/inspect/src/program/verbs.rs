@@ -100,6 +100,20 @@ impl Machine<'_> {
         }
     }
 
+    /// A word of `make`: a target, or a variable, of which some decide what runs the recipes (GNU make manual, "Choosing the Shell").
+    pub(super) fn target(&mut self, word: &Word) {
+        let text = word.shown();
+        let Some((name, value)) = text.split_once('=') else { return };
+        let name = name.trim_end_matches([':', '+', '?', '!']);
+        let usual =
+            matches!(value, "sh" | "bash" | "dash" | "zsh" | "/bin/sh" | "/bin/bash" | "/usr/bin/bash" | "/bin/dash");
+        let runs = matches!(name, "SHELL" | ".SHELLFLAGS" | "MAKE" | "MAKEFLAGS" | "MAKEFILES" | "PATH")
+            || name.starts_with("LD_");
+        if runs && !usual {
+            self.find(FindingKind::LoadsCode, format!("{text} decides what runs the recipes of `{}`", self.by));
+        }
+    }
+
     /// A module that an option loads: `-MList::Util=sum`, `-M-strict`.
     pub(super) fn uses(&mut self, language: Language, word: &Word) {
         let text = word.shown();

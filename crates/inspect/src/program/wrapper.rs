@@ -150,6 +150,30 @@ impl Machine<'_> {
         self.narrowed = narrowed;
     }
 
+    /// A picture of ImageMagick: a file, or a coder before a colon (its manual, "Formats"; `msl` runs a script, `ephemeral` removes
+    /// the file once it is read).
+    pub(super) fn picture(&mut self, word: &Word, doing: &mut Doing) {
+        let text = word.shown();
+        let (coder, rest) = text.split_once(':').unwrap_or(("", text.as_str()));
+        let file = Word::text(rest);
+        doing.reads = true;
+        match coder.to_ascii_lowercase().as_str() {
+            "msl" => self.touch_path(Effect::Execute, &file, false),
+            "ephemeral" => self.touch_path(Effect::Delete, &file, false),
+            "http" | "https" | "ftp" => doing.hosts.push(word.clone()),
+            "xc" | "canvas" | "gradient" | "plasma" | "pattern" | "rose" | "logo" | "wizard" | "null" | "fractal" => {}
+            "label" | "caption" | "text" | "pango" if !rest.starts_with('@') => {}
+            "" => {
+                let read = self.read_file(word);
+                doing.read = std::mem::replace(&mut doing.read, Stream::empty()).then(read);
+            }
+            _ => {
+                let read = self.read_file(&Word::text(rest.trim_start_matches('@')));
+                doing.read = std::mem::replace(&mut doing.read, Stream::empty()).then(read);
+            }
+        }
+    }
+
     /// An address of `socat` (its manual, "Address specifications").
     pub(super) fn socat(&mut self, word: &Word, doing: &mut Doing) {
         let text = word.shown();

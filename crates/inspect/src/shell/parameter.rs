@@ -356,6 +356,12 @@ impl Machine<'_> {
                 self.find(FindingKind::LoadsCode, format!("the variable {name}={shown} decides which code runs"));
             }
         }
+        if let ("HISTFILE" | "HISTSIZE" | "HISTFILESIZE" | "SAVEHIST" | "HISTIGNORE", Variable::Scalar(word)) =
+            (name, &value)
+            && matches!(word.shown().as_str(), "" | "0" | "/dev/null" | "*")
+        {
+            self.find(FindingKind::DisablesProtection, format!("with {name} what is typed is not recorded any more"));
+        }
         self.scope.set(name, value);
     }
 }

@@ -2,8 +2,8 @@
 
 use brush_parser::ast::{
     AndOr, AndOrList, Command, CommandPrefixOrSuffixItem, CompoundCommand, CompoundList, ElseClause, ExtendedTestExpr,
-    ForClauseCommand, IfClauseCommand, Pipeline, Program, RedirectList, SeparatorOperator, SourceLocation as _,
-    Word as RawWord,
+    ForClauseCommand, IfClauseCommand, Pipeline, Program, RedirectList, SeparatorOperator, SimpleCommand,
+    SourceLocation as _, Word as RawWord,
 };
 use countersign_plan::tool::Effect;
 
@@ -107,7 +107,7 @@ impl Machine<'_> {
 
     fn command(&mut self, command: &Command, stdin: Stream) -> Stream {
         if self.depth == 0 && self.calls.is_empty() {
-            self.span = command.location().map(|at| Span { start: at.start.index, end: at.end.index });
+            self.span = place(command);
         }
         match command {
             Command::Simple(simple) => self.simple(simple, stdin),
@@ -153,6 +153,11 @@ impl Machine<'_> {
             }
             CompoundCommand::IfClause(clause) => self.branches(clause, stdin),
             CompoundCommand::WhileClause(clause) | CompoundCommand::UntilClause(clause) => {
+                let holds =
+                    if matches!(compound, CompoundCommand::WhileClause(_)) { [":", "true"] } else { ["false", "!"] };
+                if always(&clause.0, holds) && starts_without_waiting(&clause.1.list) {
+                    self.find(FindingKind::ForkBomb, "a loop without end starts programs and waits for none");
+                }
                 self.repeat(stdin, |machine, stdin| {
                     let out = machine.list(&clause.0, stdin);
                     out.then(machine.list(&clause.1.list, stdin))
@@ -297,7 +302,7 @@ impl Machine<'_> {
     }
 
     /// Runs a function with its arguments.
-    pub(crate) fn call(&mut self, name: &str, arguments: Vec<Word>, stdin: &Stream) -> Option<Stream> {
+    pub(crate) fn call(&mut self, name: &str, arguments: &[Word], stdin: &Stream) -> Option<Stream> {
         let body = self.scope.function(name)?;
         if self.calls.iter().any(|call| call == name) {
             if self.concurrent {
@@ -314,7 +319,7 @@ impl Machine<'_> {
         let parameters = std::mem::take(&mut self.scope.parameters);
         let known = self.scope.parameters_known;
         self.scope.parameters_known = !arguments.iter().any(Word::is_many);
-        self.scope.parameters = parameters.iter().take(1).cloned().chain(arguments).collect();
+        self.scope.parameters = parameters.iter().take(1).chain(arguments).cloned().collect();
         let (stdin, target) = self.redirected(body.1.as_ref(), stdin.clone());
         let out = self.compound(&body.0, &stdin);
         let out = self.deliver(out, target);
@@ -359,6 +364,57 @@ impl Machine<'_> {
             out.extend(self.fields(&word.value));
         }
     }
+}
+
+/// Whether a condition is one word that always holds.
+fn always(condition: &CompoundList, words: [&str; 2]) -> bool {
+    let [item] = condition.0.as_slice() else { return false };
+    let [Command::Simple(simple)] = item.0.first.seq.as_slice() else { return false };
+    let name = simple.word_or_name.as_ref().map_or("", |word| word.value.as_str());
+    item.0.additional.is_empty() && simple.suffix.is_none() && words.contains(&name)
+}
+
+/// Whether a list starts something in the background, and nothing in it takes time or leaves.
+fn starts_without_waiting(list: &CompoundList) -> bool {
+    let waits = |pipeline: &Pipeline| {
+        pipeline.seq.iter().any(|command| match command {
+            Command::Simple(simple) => {
+                let name = simple.word_or_name.as_ref().map_or("", |word| word.value.as_str());
+                matches!(
+                    name,
+                    "sleep" | "wait" | "read" | "break" | "exit" | "return" | "usleep" | "inotifywait" | "nc"
+                )
+            }
+            // What is not looked into may wait.
+            Command::Compound(..) | Command::Function(_) | Command::ExtendedTest(..) => true,
+        })
+    };
+    let background = |item: &&brush_parser::ast::CompoundListItem| matches!(item.1, SeparatorOperator::Async);
+    let foreground = |item: &&brush_parser::ast::CompoundListItem| !matches!(item.1, SeparatorOperator::Async);
+    list.0.iter().any(|item| background(&item))
+        && !list.0.iter().filter(foreground).any(|item| {
+            let others = item.0.additional.iter().any(|(AndOr::And(next) | AndOr::Or(next))| waits(next));
+            others || waits(&item.0.first)
+        })
+}
+
+/// Where a command stands. Of a simple one the ends are those of its first and last part, which needs no more than a look.
+fn place(command: &Command) -> Option<Span> {
+    if let Command::Simple(SimpleCommand {
+        prefix: None,
+        word_or_name: Some(RawWord { loc: Some(first), .. }),
+        suffix,
+    }) = command
+    {
+        let last = suffix.as_ref().map_or(Some(first), |suffix| match suffix.0.last() {
+            Some(CommandPrefixOrSuffixItem::Word(RawWord { loc, .. })) => loc.as_ref(),
+            _ => None,
+        });
+        if let Some(last) = last {
+            return Some(Span { start: first.start.index, end: last.end.index });
+        }
+    }
+    command.location().map(|at| Span { start: at.start.index, end: at.end.index })
 }
 
 /// Whether a pipeline leaves the shell, the function or the loop.

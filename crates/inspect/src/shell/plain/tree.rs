@@ -378,8 +378,7 @@ impl Tree {
         self.at += 1;
         let copies = matches!(kind, IoFileRedirectKind::DuplicateInput | IoFileRedirectKind::DuplicateOutput);
         let word = self.word()?;
-        let target =
-            if copies { IoFileRedirectTarget::Duplicate(word) } else { IoFileRedirectTarget::Filename(word) };
+        let target = if copies { IoFileRedirectTarget::Duplicate(word) } else { IoFileRedirectTarget::Filename(word) };
         Some(Some(IoRedirect::File(number, kind, target)))
     }
 }
