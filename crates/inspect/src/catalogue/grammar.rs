@@ -124,6 +124,8 @@ pub(crate) enum Role {
     Spec,
     /// What `tar` does at a checkpoint.
     Checkpoint,
+    /// A command of a debugger.
+    Debug,
     /// A picture, or a coder and what it reads.
     Picture,
     /// An address of `socat`.
@@ -371,6 +373,7 @@ fn role(name: &str) -> Result<Role, String> {
         "setting" => Role::Setting,
         "discard" => Role::Discard,
         "spec" => Role::Spec,
+        "debug" => Role::Debug,
         "checkpoint" => Role::Checkpoint,
         "picture" => Role::Picture,
         "exec" => Role::Exec,

@@ -320,6 +320,7 @@ impl Machine<'_> {
             Role::Filter => {
                 self.shell_text(word, &Stream::unknown());
             }
+            Role::Debug => self.debugger(word),
             Role::Target => self.target(word),
             Role::Spec if !matches!(word.shown().as_str(), "." | "./" | ":/" | "*") => {}
             Role::Discard | Role::Spec if doing.dry => {}
@@ -346,19 +347,6 @@ impl Machine<'_> {
         if let [name] = self.paths(word).as_slice() {
             self.files.insert(name.clone(), holds.with_text(None));
             doing.written.push(name.clone());
-        }
-    }
-
-    fn package(&mut self, word: &Word, doing: &mut Doing) {
-        let text = word.shown();
-        if text.contains("://") {
-            let url = text.strip_prefix("git+").unwrap_or(&text);
-            doing.hosts.push(Word::text(url));
-            self.touch_other(Effect::Execute, TargetKind::Other, format!("package {url}"));
-        } else if text.starts_with(['.', '/', '~']) || (self.by == "go" && !text.contains('@')) {
-            self.touch_path(Effect::Execute, word, true);
-        } else {
-            self.touch_other(Effect::Execute, TargetKind::Other, format!("package {text}"));
         }
     }
 

@@ -205,7 +205,7 @@ fn operands<'e>(grammar: &Grammar<'e>, args: &[Word], path: Vec<String>, before:
 fn one<'e>(grammar: &Grammar<'e>, arg: &Word, text: &str, next: Option<&Word>, out: &mut Parsed<'e>) -> usize {
     if let (Some(rest), Some(opt), None) = (text.strip_prefix('+'), grammar.exact("+"), grammar.exact(text)) {
         // A line to begin at, or what to look for first, is no command.
-        if !(rest.starts_with('/') || rest.bytes().all(|b| b.is_ascii_digit())) {
+        if !(rest.starts_with('/') || matches!(rest, "F" | "G") || rest.bytes().all(|b| b.is_ascii_digit())) {
             out.tags.extend(&opt.tags);
         }
         return 0;

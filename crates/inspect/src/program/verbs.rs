@@ -6,7 +6,7 @@ use super::apply::Doing;
 use super::options::Parsed;
 use crate::catalogue::Tag;
 use crate::code::Language;
-use crate::inspection::FindingKind;
+use crate::inspection::{FindingKind, UnknownKind};
 use crate::machine::{Machine, Word};
 
 /// What a verb in the language of services does.
@@ -27,7 +27,9 @@ impl Machine<'_> {
         let path = parsed.path.iter().filter_map(|word| word.split(['-', '_', ':']).find_map(verb));
         // Operands are names as well: where a look is what the catalogue found, only the first can be a verb.
         let first = if known.is_none_or(Effect::is_harmless) { 1 } else { 3 };
-        let operands = parsed.operands.iter().take(first).filter_map(Word::constant).filter_map(verb);
+        // `get deploy`: of what is only looked at, the kinds have names of such verbs.
+        let may_be = |effect: &Effect| first > 1 || *effect == Effect::Delete;
+        let operands = parsed.operands.iter().take(first).filter_map(Word::constant).filter_map(verb).filter(may_be);
         let said = path.chain(operands).max();
         if let Some(effect) = said.filter(|effect| known != Some(*effect)) {
             self.touch_named(effect, what);
@@ -97,6 +99,64 @@ impl Machine<'_> {
         };
         if weak {
             self.find(FindingKind::WeakensRights, format!("the mode {mode} gives rights to everybody"));
+        }
+    }
+
+    /// A package by its name, its address or the folder that it is in.
+    pub(super) fn package(&mut self, word: &Word, doing: &mut Doing) {
+        let text = word.shown();
+        if text.contains("://") {
+            let url = text.strip_prefix("git+").unwrap_or(&text);
+            doing.hosts.push(Word::text(url));
+            self.touch_other(Effect::Execute, TargetKind::Other, format!("package {url}"));
+        } else if text.starts_with(['.', '/', '~']) || (self.by == "go" && !text.contains('@')) {
+            self.touch_path(Effect::Execute, word, true);
+        } else {
+            self.touch_other(Effect::Execute, TargetKind::Other, format!("package {text}"));
+        }
+    }
+
+    /// A command of a debugger: one that shows, steps or stops changes nothing beside the program that is looked at (GDB manual).
+    pub(super) fn debugger(&mut self, word: &Word) {
+        const SHOWS: &[&str] = &[
+            "bt",
+            "backtrace",
+            "where",
+            "info",
+            "i",
+            "list",
+            "l",
+            "frame",
+            "f",
+            "thread",
+            "threads",
+            "up",
+            "down",
+            "quit",
+            "q",
+            "run",
+            "r",
+            "continue",
+            "c",
+            "break",
+            "b",
+            "tbreak",
+            "step",
+            "s",
+            "next",
+            "n",
+            "finish",
+            "disassemble",
+            "disas",
+            "x",
+            "help",
+            "kill",
+            "k",
+        ];
+        let text = word.shown();
+        let first = text.split([' ', '/']).next().unwrap_or("");
+        if word.has_hole() || !SHOWS.contains(&first) || text.contains(['|', '$', '!']) {
+            self.unknown(UnknownKind::Code, Effect::Execute, format!("`{}` is told to `{text}`", self.by));
         }
     }
 

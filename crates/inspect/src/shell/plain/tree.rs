@@ -45,6 +45,9 @@ enum Lines {
     Together,
 }
 
+/// A redirection that is not read here.
+struct Odd;
+
 struct Tree {
     tokens: Vec<Option<Token>>,
     at: usize,
@@ -166,7 +169,7 @@ impl Tree {
     fn command(&mut self) -> Option<Command> {
         if self.operator(0) == Some("(") || self.reserved().is_some() {
             let compound = self.compound()?;
-            return Some(Command::Compound(compound, self.redirections()?));
+            return Some(Command::Compound(compound, listed(self.redirections()?)));
         }
         if self.operator(1) == Some("(") {
             let fname = self.word().filter(|name| !name.value.ends_with('='))?;
@@ -175,7 +178,7 @@ impl Tree {
             }
             self.at += 2;
             self.newlines();
-            let body = FunctionBody(self.compound()?, self.redirections()?);
+            let body = FunctionBody(self.compound()?, listed(self.redirections()?));
             return Some(Command::Function(FunctionDefinition { fname, body }));
         }
         self.simple().map(Command::Simple)
@@ -204,7 +207,7 @@ impl Tree {
                 let condition = self.list(Lines::Together)?;
                 self.expect("then")?;
                 let then = self.list(Lines::Together)?;
-                let elses = self.elses()?;
+                let elses = Some(self.elses()?).filter(|elses| !elses.is_empty());
                 self.expect("fi")?;
                 let loc = within(&start, &start);
                 Some(CompoundCommand::IfClause(IfClauseCommand { condition, then, elses, loc }))
@@ -222,7 +225,7 @@ impl Tree {
         }
     }
 
-    fn elses(&mut self) -> Option<Option<Vec<ElseClause>>> {
+    fn elses(&mut self) -> Option<Vec<ElseClause>> {
         let mut elses = Vec::new();
         while self.reserved() == Some("elif") {
             self.at += 1;
@@ -234,7 +237,7 @@ impl Tree {
             self.at += 1;
             elses.push(ElseClause { condition: None, body: self.list(Lines::Together)? });
         }
-        Some((!elses.is_empty()).then_some(elses))
+        Some(elses)
     }
 
     fn body(&mut self) -> Option<DoGroupCommand> {
@@ -267,7 +270,7 @@ impl Tree {
     fn simple(&mut self) -> Option<SimpleCommand> {
         let mut prefix = Vec::new();
         let word_or_name = loop {
-            if let Some(redirect) = self.redirection()? {
+            if let Some(redirect) = self.redirection().ok()? {
                 prefix.push(CommandPrefixOrSuffixItem::IoRedirect(redirect));
                 continue;
             }
@@ -286,7 +289,7 @@ impl Tree {
         };
         let mut suffix = Vec::new();
         while word_or_name.is_some() {
-            if let Some(redirect) = self.redirection()? {
+            if let Some(redirect) = self.redirection().ok()? {
                 suffix.push(CommandPrefixOrSuffixItem::IoRedirect(redirect));
                 continue;
             }
@@ -325,23 +328,23 @@ impl Tree {
         Some(CommandPrefixOrSuffixItem::AssignmentWord(assignment, word))
     }
 
-    fn redirections(&mut self) -> Option<Option<RedirectList>> {
+    fn redirections(&mut self) -> Option<Vec<IoRedirect>> {
         let mut all = Vec::new();
-        while let Some(redirect) = self.redirection()? {
+        while let Some(redirect) = self.redirection().ok()? {
             all.push(redirect);
         }
-        Some((!all.is_empty()).then_some(RedirectList(all)))
+        Some(all)
     }
 
-    /// A redirection, if one comes. The outer `None` is one that is not read here.
-    fn redirection(&mut self) -> Option<Option<IoRedirect>> {
+    /// A redirection, if one comes.
+    fn redirection(&mut self) -> Result<Option<IoRedirect>, Odd> {
         let mut number = None;
         if let (Some(Token::Word(text, of)), Some(Token::Operator(sign, to))) = (self.ahead(0), self.ahead(1))
             && of.end.index == to.start.index
             && sign.starts_with(['<', '>'])
             && text.bytes().all(|b| b.is_ascii_digit())
         {
-            number = Some(text.parse().ok()?);
+            number = Some(text.parse().map_err(|_| Odd)?);
             self.at += 1;
         }
         let kind = match self.operator(0) {
@@ -355,32 +358,37 @@ impl Tree {
             Some(sign @ ("&>" | "&>>")) => {
                 let append = sign == "&>>";
                 self.at += 1;
-                return Some(Some(IoRedirect::OutputAndError(self.word()?, append)));
+                return Ok(Some(IoRedirect::OutputAndError(self.word().ok_or(Odd)?, append)));
             }
             Some("<<<") => {
                 self.at += 1;
-                return Some(Some(IoRedirect::HereString(number, self.word()?)));
+                return Ok(Some(IoRedirect::HereString(number, self.word().ok_or(Odd)?)));
             }
             Some(sign @ ("<<" | "<<-")) => {
                 let remove_tabs = sign == "<<-";
                 self.at += 1;
-                let here_end = self.word()?;
-                let doc = match self.take()? {
+                let here_end = self.word().ok_or(Odd)?;
+                let doc = match self.take().ok_or(Odd)? {
                     Token::Word(value, loc) | Token::Operator(value, loc) => Word { value, loc: Some(loc) },
                 };
-                self.word()?;
+                self.word().ok_or(Odd)?;
                 let requires_expansion = !here_end.value.contains(['\'', '"', '\\']);
                 let document = IoHereDocument { remove_tabs, requires_expansion, here_end, doc };
-                return Some(Some(IoRedirect::HereDocument(number, document)));
+                return Ok(Some(IoRedirect::HereDocument(number, document)));
             }
-            _ => return if number.is_some() { None } else { Some(None) },
+            _ => return if number.is_some() { Err(Odd) } else { Ok(None) },
         };
         self.at += 1;
         let copies = matches!(kind, IoFileRedirectKind::DuplicateInput | IoFileRedirectKind::DuplicateOutput);
-        let word = self.word()?;
+        let word = self.word().ok_or(Odd)?;
         let target = if copies { IoFileRedirectTarget::Duplicate(word) } else { IoFileRedirectTarget::Filename(word) };
-        Some(Some(IoRedirect::File(number, kind, target)))
+        Ok(Some(IoRedirect::File(number, kind, target)))
     }
+}
+
+/// A list of redirections, where there are any.
+fn listed(all: Vec<IoRedirect>) -> Option<RedirectList> {
+    (!all.is_empty()).then_some(RedirectList(all))
 }
 
 /// From the beginning of one to the end of the other.
