@@ -37,7 +37,7 @@ const ROOMS: &[Room] = &[
     Room {
         name: "daemon",
         floor: 4,
-        depends_on: &["plan", "policy", "ledger", "audit", "gate", "wire"],
+        depends_on: &["plan", "policy", "ledger", "habit", "evaluator", "audit", "gate", "wire"],
         tree: Tree::Async,
     },
     Room {
@@ -47,7 +47,7 @@ const ROOMS: &[Room] = &[
         tree: Tree::Sync,
     },
     Room { name: "audit", floor: 3, depends_on: &["plan", "ledger"], tree: Tree::Sync },
-    Room { name: "eval", floor: 3, depends_on: &["plan", "policy", "inspect"], tree: Tree::Sync },
+    Room { name: "eval", floor: 3, depends_on: &["plan", "policy", "habit", "inspect"], tree: Tree::Sync },
     Room { name: "gate", floor: 3, depends_on: &["plan", "policy", "ledger"], tree: Tree::Sync },
     Room { name: "zygote", floor: 3, depends_on: &["plan", "sandbox", "wire"], tree: Tree::Sync },
     Room { name: "executor", floor: 3, depends_on: &["plan", "sandbox", "wire"], tree: Tree::Bare },
@@ -58,6 +58,8 @@ const ROOMS: &[Room] = &[
     Room { name: "edge", floor: 3, depends_on: &["plan", "wire"], tree: Tree::Network },
     Room { name: "hook", floor: 3, depends_on: &["wire"], tree: Tree::Sync },
     Room { name: "policy", floor: 2, depends_on: &["plan"], tree: Tree::Sync },
+    Room { name: "evaluator", floor: 2, depends_on: &["plan"], tree: Tree::Sync },
+    Room { name: "habit", floor: 2, depends_on: &["plan"], tree: Tree::Sync },
     Room { name: "inspect", floor: 2, depends_on: &["plan"], tree: Tree::Sync },
     Room { name: "ledger", floor: 2, depends_on: &["plan"], tree: Tree::Sync },
     Room { name: "chronicle", floor: 2, depends_on: &["plan"], tree: Tree::Sync },

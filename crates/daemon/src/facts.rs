@@ -1,16 +1,22 @@
 //! The machine as decisions see it: links, identities, programs, read from the file system at the time of asking.
 
+use std::collections::HashSet;
 use std::fs;
 use std::io;
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, PermissionsExt as _};
 use std::path::{Component, Path, PathBuf};
 
+use countersign_habit::history::History;
 use countersign_plan::access::FileIdentity;
+use countersign_plan::deed::{Deed, Departure};
+use countersign_plan::digest::Digest;
 use countersign_plan::inspection::{Inspection, Subject};
-use countersign_policy::facts::{Below, Closure, Extent, Facts, NotInspected, PathFact, PathKind};
+use countersign_policy::facts::{Below, Closure, Evaluation, Extent, Facts, NotInspected, PathFact, PathKind};
+use countersign_policy::flow::Session;
 
 use crate::closure;
 use crate::inspector::Sitting;
+use crate::monitor::Evaluated;
 
 /// Where programs are looked up: never where the environment says.
 pub(crate) const PROGRAM_PATH: [&str; 6] =
@@ -32,6 +38,14 @@ pub(crate) struct Machine<'a> {
     pub(crate) recent: u32,
     /// Further folders for programs: toolchains of the deployment.
     pub(crate) program_folders: Vec<PathBuf>,
+    /// The labels that earlier work left, for the event at hand.
+    pub(crate) session: &'a Session,
+    /// What was done before, for the event at hand.
+    pub(crate) history: &'a History,
+    /// The drafts whose crossing points were used; not asked where a plan that was let through goes on.
+    pub(crate) spent: Option<&'a HashSet<Digest>>,
+    /// What the evaluator said, and of what.
+    pub(crate) evaluated: Option<&'a Evaluated>,
     /// Who reads command lines and texts; nobody where there is none.
     pub(crate) sitting: Option<&'a Sitting>,
 }
@@ -73,6 +87,23 @@ impl Facts for Machine<'_> {
 
     fn recent_actions(&self) -> u32 {
         self.recent
+    }
+
+    fn departure(&self, deed: &Deed) -> Departure {
+        self.history.departure(deed)
+    }
+
+    fn evaluation(&self, draft: Digest, policy: Digest) -> Evaluation {
+        let about = self.evaluated.filter(|evaluated| evaluated.draft == draft && evaluated.policy == policy);
+        about.map_or_else(Evaluation::default, |evaluated| evaluated.said.clone())
+    }
+
+    fn is_spent(&self, draft: Digest) -> bool {
+        self.spent.is_some_and(|spent| spent.contains(&draft))
+    }
+
+    fn session(&self) -> &Session {
+        self.session
     }
 
     fn fit_snapshot(&self, paths: &[&str]) -> bool {
@@ -135,6 +166,11 @@ fn executable(path: &Path) -> Option<String> {
     runs.then(|| real.to_str().map(str::to_owned)).flatten()
 }
 
+/// The name of a path without links, where that is another one.
+pub(crate) fn real(path: &str) -> Option<String> {
+    resolve(Path::new(path)).ok()?.resolved
+}
+
 /// Follows every link that exists; what is missing keeps its name below its resolved parent.
 fn resolve(path: &Path) -> io::Result<PathFact> {
     let mut real = PathBuf::new();
@@ -195,7 +231,15 @@ mod tests {
     use super::Machine;
 
     fn machine() -> Machine<'static> {
-        Machine { recent: 0, program_folders: vec![], sitting: None }
+        Machine {
+            recent: 0,
+            program_folders: vec![],
+            session: countersign_policy::flow::Session::empty(),
+            history: countersign_habit::history::History::EMPTY,
+            spent: None,
+            evaluated: None,
+            sitting: None,
+        }
     }
 
     /// `lesson_11`: a symbolic link as parent with a new leaf.

@@ -13,6 +13,7 @@ mod folders;
 mod inspector;
 mod keys;
 mod monitor;
+mod past;
 mod peer;
 mod sockets;
 mod start;

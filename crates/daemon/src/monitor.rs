@@ -5,6 +5,7 @@
 
 mod audit;
 mod egress;
+mod evaluate;
 mod inspect;
 mod operate;
 mod plan;
@@ -15,6 +16,7 @@ mod step;
 mod watch;
 
 pub(crate) use egress::Brokerage;
+pub(crate) use evaluate::{Evaluated, Evaluations};
 pub(crate) use plan::Plans;
 
 use std::collections::HashMap;
@@ -36,6 +38,7 @@ use crate::clock::Clock;
 use crate::configure::Configurations;
 use crate::folders::Folders;
 use crate::inspector::{Ended, Inspectors, Kept};
+use crate::past::Past;
 use crate::peer::Peer;
 use crate::zygote::Zygote;
 
@@ -118,6 +121,8 @@ pub(crate) struct State {
     pub(crate) runs: HashMap<CaseId, run::Run>,
     pub(crate) watchers: watch::Watchers,
     pub(crate) rates: propose::Rates,
+    pub(crate) past: Past,
+    pub(crate) evaluations: Evaluations,
     pub(crate) brokerage: Brokerage,
     pub(crate) plans: Plans,
     pub(crate) inspectors: Inspectors,
@@ -243,6 +248,7 @@ impl State {
                     self.watchers.notice(&case, &notice);
                     if matches!(notice, Notice::Ended { .. }) {
                         self.broker_case_ended(&case);
+                        self.evaluations.closed(&case);
                     }
                     self.planner_notice(&case, &notice);
                 }
@@ -284,5 +290,6 @@ impl State {
         self.carry_out_or_record(transition, Answer::Nobody);
         self.ask_changes();
         self.planner_tick();
+        self.evaluations_tick();
     }
 }

@@ -14,7 +14,7 @@ use countersign_gate::gate::Gate;
 use countersign_gate::key::GateKey;
 use countersign_ledger::checkpoint::KeyName;
 use countersign_ledger::ledger::OpenError;
-use countersign_ledger::reader::Payload;
+use countersign_ledger::reader::{Payload, Record};
 use countersign_ledger::seal::MasterKey;
 use countersign_ledger::store::sqlite::SqliteStore;
 use countersign_ledger::{Ledger, Query, RecordKind};
@@ -28,11 +28,15 @@ use crate::clock::Clock;
 use crate::configure::Configurations;
 use crate::folders::{Folders, private_folder};
 use crate::inspector::Inspectors;
-use crate::monitor::{Brokerage, Command, Monitor, State};
+use crate::monitor::{Brokerage, Command, Evaluations, Monitor, State};
+use crate::past::{Past, Told};
 use crate::{keys, sockets, zygote};
 
 const USAGE: &str = "usage: countersignd --state DIR --runtime DIR --config DIR [--four-eyes] [--environment]
     the monitor of Countersign; `countersign up` starts it with the right folders";
+
+/// The folder of the memory tools, in the state folder.
+const MEMORY: &str = "memory";
 
 /// How long a monitor that is ending may keep its state folder.
 const LOCK_PATIENCE: Duration = Duration::from_secs(15);
@@ -114,13 +118,30 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), String> {
     let zygote = zygote::Zygote::attach(channel, move || ended.zygote_ended()).map_err(text("zygote"))?;
     let mut configurations = Configurations::new(&folders)?;
     trusted_before(&ledger, &mut configurations)?;
+    // A step that keeps the state before looks at the folder, and where there is none at the one above, which no step may see.
+    // Once there it may belong to the user for whom steps act.
+    if !folders.state.join(MEMORY).exists() {
+        private_folder(&folders.state.join(MEMORY)).map_err(text("memory"))?;
+    }
     let places = places(&folders, &configurations);
     let settings = Settings::new(arguments.approval, places);
     let moment = Moment { wall: clock.wall(), monotonic: Span::from_millis(clock.monotonic_ms()) };
     let machine = serde_json::json!({"version": env!("CARGO_PKG_VERSION"), "kernel": kernel()});
     let mut reader = ledger.reader().map_err(|e| e.to_string())?;
     let mut broken = None;
+    let (mut past, mut evaluations) = (Past::default(), Evaluations::default());
     let history = reader.records(Query::default()).map_while(|record| record.map_err(|e| broken = Some(e)).ok());
+    let history = history.inspect(|Record { leaf, payload }| {
+        let payload = match payload {
+            Payload::Open(payload) => Some(payload),
+            Payload::Sealed | Payload::Erased | Payload::Damaged => None,
+        };
+        let told = Told { kind: leaf.kind, case: leaf.case.as_ref(), at: leaf.at, payload };
+        if let Some(principal) = past.evaluated(&told) {
+            evaluations.budget.asked(&principal, leaf.at);
+        }
+        past.take(told, &mut |origin| configurations.for_origin(origin).ok().map(|(found, _)| found));
+    });
     let (gate, transition) = Gate::boot(settings, key, history, moment, machine).map_err(|e| e.to_string())?;
     if let Some(e) = broken {
         return Err(format!("the ledger cannot be read: {e}"));
@@ -150,6 +171,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), String> {
         runs: Default::default(),
         watchers: Default::default(),
         rates: Default::default(),
+        past,
+        evaluations,
         plans: Default::default(),
         inspectors,
         inspected: Default::default(),
@@ -289,7 +312,7 @@ fn places(folders: &Folders, configurations: &Configurations) -> Places {
         toolchains: configurations.toolchains(),
         hidden: configurations.credentials(),
         own: configurations.own_folders(),
-        memory: text(folders.state.join("memory")),
+        memory: text(folders.state.join(MEMORY)),
         snapshots: text(folders.state.join("snapshots")),
         snapshot_limit: crate::facts::SNAPSHOT_LIMIT,
     }
@@ -326,6 +349,7 @@ fn kernel() -> String {
 
 impl State {
     fn first(&mut self, transition: countersign_gate::transition::Transition) -> Result<(), String> {
+        self.remember(&transition);
         let directives = match transition.ready() {
             Ok(directives) => directives,
             Err(transition) => {

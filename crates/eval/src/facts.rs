@@ -1,8 +1,9 @@
 //! The machine of a suite: none. Paths are judged as written; what commands, code and texts would do is found in process.
 
+use countersign_habit::history::History;
+use countersign_plan::deed::{Deed, Departure};
 use countersign_plan::inspection::{Inspection, Subject};
 use countersign_policy::facts::{AsWritten, Below, Facts, NotInspected, PathFact};
-use countersign_policy::history::History;
 
 /// No machine, but somebody who reads commands, code and texts, and what the agent did in the past.
 #[derive(Debug, Default)]
@@ -28,8 +29,8 @@ impl Facts for Written {
         AsWritten.program(name)
     }
 
-    fn history(&self) -> &History {
-        &self.history
+    fn departure(&self, deed: &Deed) -> Departure {
+        self.history.departure(deed)
     }
 
     fn inspect(&self, subject: &Subject) -> Result<Inspection, NotInspected> {

@@ -52,7 +52,7 @@ pub struct SuiteDocument {
     /// A policy (FORMATS §5); without one the defaults per effect decide.
     #[serde(default)]
     pub policy: Option<Value>,
-    /// What the agent did in the past: a file with a list of plans, each with the time and its acts (`policy::history`).
+    /// What the agent did in the past: a file with a list of plans, each with the time and its acts (`habit::history`).
     #[serde(default)]
     pub history: Option<String>,
 }

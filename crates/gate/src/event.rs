@@ -108,6 +108,8 @@ pub enum Event {
         case: CaseId,
         /// What it showed.
         observation: Observation,
+        /// The labels that it left, for the record; null where that is not known. The gate does not read them.
+        labels: Value,
     },
     /// The zygote did not start the step child: nothing ran.
     StepRefused {

@@ -181,7 +181,9 @@ impl Gate {
             Event::ExecutorViolation { case, message } => self.executor_offended(&case, &message, &mut effects),
             Event::ExecutorLost { case, reason } => self.executor_lost(&case, &reason, &mut effects),
             Event::StepStarted { case, enforcement } => self.step_started(&case, enforcement, &mut effects),
-            Event::StepObserved { case, observation } => self.step_observed(&case, observation, &mut effects),
+            Event::StepObserved { case, observation, labels } => {
+                self.step_observed(&case, observation, labels, &mut effects);
+            }
             Event::StepRefused { case, violation, message } => {
                 self.step_refused(&case, violation, &message, &mut effects);
             }

@@ -9,6 +9,7 @@ pub mod approval;
 pub mod artifact;
 pub mod canonical;
 pub mod confinement;
+pub mod deed;
 pub mod digest;
 pub mod document;
 pub mod draft;

@@ -1,14 +1,18 @@
-//! Change requests (`countersign.changes/v1`): leave to change what is protected (FORMATS §4).
+//! Change requests (`countersign.changes/v1`): leave to change what is protected (FORMATS §4), and to let single values of a plan pass
+//! (FLOW.md, "Crossing points").
 
 use std::collections::BTreeMap;
 
+use countersign_plan::digest::Digest;
 use countersign_plan::document::{self, Bounds, DocumentError};
+use countersign_plan::id::Principal;
 use countersign_plan::text;
 use countersign_plan::time::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::deployment::{NamePatterns, ProtectedDocument};
+use crate::flow::{Crossing, Crossings};
 use crate::paths::{Case, Place, fold};
 use crate::policy::{Selector, Selectors, Use};
 
@@ -23,6 +27,9 @@ pub struct ChangesDocument {
     pub schema: String,
     /// The requests; ids are unique.
     pub change_requests: Vec<ChangeRequest>,
+    /// Values of single plans that people let pass.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub crossings: Vec<Crossing>,
 }
 
 /// One change request.
@@ -59,6 +66,7 @@ pub struct ChangeRequest {
 #[derive(Debug, Clone, Default)]
 pub struct Changes {
     requests: BTreeMap<String, ChangeRequest>,
+    crossings: Vec<Crossing>,
 }
 
 impl Changes {
@@ -79,7 +87,17 @@ impl Changes {
                 return Err(DocumentError::at(format!("/change_requests/{i}/id"), what));
             }
         }
-        Ok(Self { requests })
+        if let Some(i) = document.crossings.iter().position(|crossing| !crossing.form.is_readable()) {
+            let what = "a pattern that does not compile, or a range that holds nothing";
+            return Err(DocumentError::at(format!("/crossings/{i}/form"), what));
+        }
+        Ok(Self { requests, crossings: document.crossings })
+    }
+
+    /// The crossing points that count for a plan.
+    #[must_use]
+    pub fn crossings(&self, draft: Digest, requester: &Principal, now: Timestamp) -> Crossings {
+        Crossings::valid(&self.crossings, draft, requester, now)
     }
 
     /// The request of this id.

@@ -7,10 +7,12 @@ use std::collections::BTreeMap;
 
 use countersign_plan::access::FileIdentity;
 use countersign_plan::confinement::PathLink;
+use countersign_plan::deed::{Deed, Departure};
+use countersign_plan::digest::Digest;
 use countersign_plan::inspection::{Inspection, Subject};
 use countersign_plan::verdict::{Code, Decision, Reason};
 
-use crate::history::History;
+use crate::flow::Session;
 
 /// What a path names on this machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -73,6 +75,20 @@ pub enum NotInspected {
     Failed,
 }
 
+/// What a second model said of a plan. The worst that a wrong one can do is that a `verify` rule of tier 2 asks nobody.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Evaluation {
+    /// Nobody was asked.
+    #[default]
+    NotAsked,
+    /// It sees no harm.
+    Harmless,
+    /// It sees harm, or cannot tell; in words for people.
+    Doubtful(&'static str),
+    /// Nothing that counts, and why.
+    Failed(String),
+}
+
 /// The machine as decisions see it. Answers must not change within one review.
 pub trait Facts {
     /// What the absolute, lexically normalised `path` names.
@@ -84,9 +100,27 @@ pub trait Facts {
     /// Actions that this principal proposed in the last minute.
     fn recent_actions(&self) -> u32;
 
-    /// What this agent did before; nothing where nobody remembers.
-    fn history(&self) -> &History {
-        History::EMPTY
+    /// What the evaluator said of exactly this draft under exactly this policy.
+    fn evaluation(&self, draft: Digest, policy: Digest) -> Evaluation {
+        let _ = (draft, policy);
+        Evaluation::NotAsked
+    }
+
+    /// Whether a plan of this draft was let through before: what people let pass in it passed once.
+    fn is_spent(&self, draft: Digest) -> bool {
+        let _ = draft;
+        false
+    }
+
+    /// How far a plan departs from what its agent did before; not at all where nobody remembers.
+    fn departure(&self, deed: &Deed) -> Departure {
+        let _ = deed;
+        Departure::default()
+    }
+
+    /// The labels that the agent's earlier work left, as they count for this decision.
+    fn session(&self) -> &Session {
+        Session::empty()
     }
 
     /// Whether the state of these paths, and of all that lies below them, can be kept in one snapshot: small enough, and files,
@@ -153,8 +187,16 @@ impl Facts for Watched<'_> {
         self.facts.recent_actions()
     }
 
-    fn history(&self) -> &History {
-        self.facts.history()
+    fn departure(&self, deed: &Deed) -> Departure {
+        self.facts.departure(deed)
+    }
+
+    fn evaluation(&self, draft: Digest, policy: Digest) -> Evaluation {
+        self.facts.evaluation(draft, policy)
+    }
+
+    fn is_spent(&self, draft: Digest) -> bool {
+        self.facts.is_spent(draft)
     }
 
     fn fit_snapshot(&self, paths: &[&str]) -> bool {
@@ -225,10 +267,12 @@ pub struct Known {
     pub cut: bool,
     /// Paths that are too large for a snapshot.
     pub large: Vec<String>,
-    /// What the agent did before.
-    pub history: History,
+    /// How far every plan departs from what was done before.
+    pub departure: Departure,
     /// What programs need to start; the others are static.
     pub closures: BTreeMap<String, Closure>,
+    /// What the evaluator says of everything.
+    pub evaluation: Evaluation,
 }
 
 impl Facts for Known {
@@ -248,8 +292,12 @@ impl Facts for Known {
         self.recent
     }
 
-    fn history(&self) -> &History {
-        &self.history
+    fn departure(&self, _deed: &Deed) -> Departure {
+        self.departure
+    }
+
+    fn evaluation(&self, _draft: Digest, _policy: Digest) -> Evaluation {
+        self.evaluation.clone()
     }
 
     fn fit_snapshot(&self, paths: &[&str]) -> bool {

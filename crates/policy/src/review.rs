@@ -180,6 +180,7 @@ pub fn review(request: &Request<'_>) -> Review {
     let (risk, reason) = risk::judge(request, &prepared, &steps, &reasons);
     reasons.extend(reason);
     let proof = view.into_proof();
+    reasons.extend(flow::crossed(&proof.crossings));
     reasons.extend(unproved(request, &proof, &steps));
     reasons.extend(watched.failed());
     finish(reasons, quorums, risk, (steps, proof))
@@ -233,6 +234,7 @@ fn unproved(request: &Request<'_>, proof: &Proof, steps: &[StepReview]) -> Optio
         inputs: request.inputs,
         goal: request.pinned_goal,
         planner: request.planner,
+        crossings: &flow::crossings(request),
         steps,
     };
     let error = flow_check(&terms, proof).err()?;
@@ -252,7 +254,8 @@ fn finish(
     quorums.sort_unstable();
     quorums.dedup();
     let tier = match decision {
-        Decision::Allow | Decision::Block => 0,
+        Decision::Allow => reasons.iter().map(|reason| reason.tier).max().unwrap_or(0),
+        Decision::Block => 0,
         Decision::RequireApproval => 3,
     };
     match decision {

@@ -60,6 +60,9 @@ Example:
     /// Print the newest signed head, to be kept elsewhere.
     #[command(after_long_help = "Example:\n  countersign audit head > head-$(date +%F).txt")]
     Head,
+    /// Count which tier decided: rules (0), the evaluator (2), people (3).
+    #[command(after_long_help = "Example:\n  countersign audit tiers")]
+    Tiers,
     /// Verify an export offline: trusts nothing but the public key and the heads that it is given.
     #[command(after_long_help = "\
 Names the first record or interval that is wrong: an edited byte or decision, a removed, added or moved record, a signature by

@@ -27,6 +27,7 @@ pub(super) fn audit(what: Audit, out: &Out) -> Result<Exit, Failure> {
         Audit::Prove { seq, output, payloads } => prove(seq, &output, payloads, out),
         Audit::Export { output, payloads } => export(&output, payloads, out),
         Audit::Head => head(out),
+        Audit::Tiers => tiers(out),
         Audit::Verify { file, key, heads, other } => {
             verify::verify(&file, key.as_deref(), &heads, other.as_deref(), out)
         }
@@ -125,6 +126,39 @@ fn export(output: &Path, payloads: bool, out: &Out) -> Result<Exit, Failure> {
         Line::of(0, format!("{} records written {what} to {}", end.records, output.display())),
         Line::of(1, format!("countersign audit verify {}", output.display())),
     ])?;
+    Ok(Exit::Done)
+}
+
+fn tiers(out: &Out) -> Result<Exit, Failure> {
+    let mut operator = Operator::connect(&Paths::of_environment()?, Start::IfNeeded)?;
+    let counted: Value = operator.ask(to_monitor::Kind::Audit(asked("", 0, 0, "tiers")))?;
+    out.value(&counted)?;
+    let counts = |value: &Value| {
+        let counts = value.as_object().into_iter().flatten();
+        counts.map(|(word, count)| format!("{word} {count}")).collect::<Vec<_>>().join(", ")
+    };
+    let mut lines = Vec::new();
+    for (tier, decided) in counted.get("tiers").and_then(Value::as_object).into_iter().flatten() {
+        let who = match tier.as_str() {
+            "0" => "rules",
+            "2" => "evaluator",
+            "3" => "people",
+            _ => "heuristics",
+        };
+        lines.push(Line::of(0, format!("tier {tier} ({who}): {}", counts(decided))));
+    }
+    let evaluator = counted.get("evaluator").map(counts).unwrap_or_default();
+    if !evaluator.is_empty() {
+        lines.push(Line::of(0, format!("evaluator: {evaluator}")));
+    }
+    let unread = counted.get("unread").and_then(Value::as_u64).unwrap_or(0);
+    if unread > 0 {
+        lines.push(Line::at(0).tone(Tone::Dim, format!("{unread} decisions cannot be read any more")));
+    }
+    if lines.is_empty() {
+        lines.push(Line::at(0).tone(Tone::Dim, "nothing was decided yet".to_owned()));
+    }
+    out.lines(&lines)?;
     Ok(Exit::Done)
 }
 

@@ -80,6 +80,11 @@ fn lines(proof: &Proof) -> Vec<Line> {
             lines.push(Line::at(3).plain(Visible::escaped(&format!("fix: {}", issue.fix))));
         }
     }
+    for crossing in proof.crossings.iter() {
+        let to = crossing.to.as_ref().map_or_else(|| "may decide".to_owned(), |to| format!("may reach {to}"));
+        let text = format!("{} {to}, says {} until {}", crossing.value, crossing.approver, crossing.expires);
+        lines.push(Line::at(0).plain("crossing: ").plain(Visible::escaped(&text)));
+    }
     lines.push(Line::at(0).tone(tone(proof.verdict()), proof.verdict().as_str()));
     lines
 }

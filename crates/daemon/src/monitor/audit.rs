@@ -1,5 +1,6 @@
 //! Reading the ledger for operators, on a thread of its own so that nobody waits for it.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::OpenOptions;
 use std::io::{BufWriter, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -8,7 +9,7 @@ use std::path::Path;
 use countersign_audit::export::Payloads;
 use countersign_audit::prove;
 use countersign_ledger::reader::{Payload, Record};
-use countersign_ledger::{LedgerReader, Query};
+use countersign_ledger::{LedgerReader, Query, RecordKind};
 use countersign_wire::operator::to_monitor::Audit;
 use countersign_wire::operator::{FromMonitor, from_monitor};
 use serde_json::{Value, json};
@@ -55,8 +56,38 @@ fn serve(mut reader: LedgerReader, audit: &Audit, reply: &OperateReply) -> Resul
             answer(reply, &json!({"checkpoint": head}));
             Ok(())
         }
-        other => Err(format!("`{}` is none of records, export, prove, head", countersign_plan::text::escape(other))),
+        "tiers" => {
+            answer(reply, &tiers(&mut reader)?);
+            Ok(())
+        }
+        other => {
+            Err(format!("`{}` is none of records, export, prove, head, tiers", countersign_plan::text::escape(other)))
+        }
     }
+}
+
+/// Which tier decided how often, and what the evaluator came to; over the decisions whose payload can be read.
+fn tiers(reader: &mut LedgerReader) -> Result<Value, String> {
+    let query = Query { kinds: vec![RecordKind::Decision], ..Query::default() };
+    let (mut decided, mut evaluator, mut unread) = (BTreeMap::new(), BTreeMap::new(), 0_u64);
+    for record in reader.records(query) {
+        let Payload::Open(payload) = record.map_err(|e| e.to_string())?.payload else {
+            unread += 1;
+            continue;
+        };
+        // A permit that was refused is a decision about a step, by rules alone.
+        let Some(verdict) = payload.get("verdict") else { continue };
+        let tier = verdict.get("tier").and_then(Value::as_u64).unwrap_or(0);
+        let decision = verdict.get("decision").and_then(Value::as_str).unwrap_or("block").to_owned();
+        let by_decision: &mut BTreeMap<String, u64> = decided.entry(tier.to_string()).or_default();
+        *by_decision.entry(decision).or_default() += 1;
+        let reasons = verdict.get("reasons").and_then(Value::as_array).into_iter().flatten();
+        let words = reasons.filter_map(|reason| reason.get("code")?.as_str()?.strip_prefix("evaluator."));
+        for word in words.map(str::to_owned).collect::<BTreeSet<_>>() {
+            *evaluator.entry(word).or_insert(0_u64) += 1;
+        }
+    }
+    Ok(json!({"tiers": decided, "evaluator": evaluator, "unread": unread}))
 }
 
 fn records(reader: &mut LedgerReader, audit: &Audit, reply: &OperateReply) -> Result<(), String> {

@@ -245,7 +245,11 @@ impl State {
             from_broker::Kind::ChangesRead(read) => self.changes_read(read),
             from_broker::Kind::Event(event) => self.broker_remark(event),
             from_broker::Kind::Progress(progress) => self.thinking(progress.id, progress.bytes),
-            from_broker::Kind::Inferred(inferred) => self.inferred(inferred),
+            from_broker::Kind::Inferred(inferred) => {
+                if let Some(inferred) = self.evaluation(inferred) {
+                    self.inferred(inferred);
+                }
+            }
             // Replies go to their step child where they are read.
             from_broker::Kind::Reply(_) => {}
         }
@@ -397,6 +401,7 @@ impl State {
         self.unpark();
         self.broker_answered(Some(&lost));
         self.nothing_inferred(&lost);
+        self.nothing_evaluated(&lost);
         let holders = self.runs.iter().filter_map(|(case, run)| {
             let step = run.step.as_ref()?;
             let held = matches!(step.egress, Egress::Leased { generation: g, .. } if g == generation);

@@ -1,24 +1,32 @@
 //! Messages of proposers: submit, watch, show. None of them approves.
 
 use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use countersign_gate::clock::Moment;
-use countersign_gate::event::{Event, Submission};
-use countersign_gate::gate::Outside;
+use countersign_gate::event::{Event, Said, Submission};
+use countersign_gate::gate::{Gate, Outside};
 use countersign_gate::transition::Transition;
+use countersign_habit::history::History;
 use countersign_plan::document::{self, Bounds};
+use countersign_plan::draft::Draft;
 use countersign_plan::id::{CaseId, Principal};
 use countersign_plan::resolve::Inputs;
 use countersign_plan::time::Span;
 use countersign_plan::verdict::{Code, Mode, Verdict};
+use countersign_policy::flow::Session;
+use countersign_policy::review::Review;
 use countersign_wire::propose::from_monitor::{self, Error};
 use countersign_wire::propose::to_monitor::{Kind, Submit};
 use countersign_wire::propose::{CaseView, FromMonitor};
 
+use super::evaluate::Evaluated;
 use super::{Answer, ProposeReply, State};
 use crate::configure::Configured;
 use crate::facts::Machine;
+use crate::inspector::{Answers, Outcome};
+use crate::past::Told;
 use crate::peer::Peer;
 
 /// The window of the rate limit.
@@ -29,7 +37,18 @@ const MINUTE: Duration = Duration::from_secs(60);
 pub(crate) struct Rates {
     proposals: HashMap<String, VecDeque<Instant>>,
     /// The count of the proposer that the present event is about.
-    present: u32,
+    pub(super) present: u32,
+}
+
+/// What is known of a proposal, or of a permit that is asked for, beyond what it says itself.
+#[derive(Debug, Default)]
+struct Remembered {
+    /// Whether it is a proposal.
+    proposed: bool,
+    recent: u32,
+    session: Arc<Session>,
+    history: Arc<History>,
+    evaluated: Option<Evaluated>,
 }
 
 impl Rates {
@@ -45,25 +64,87 @@ impl Rates {
 }
 
 impl State {
-    /// Lets the gate look at an event, with both clocks, fresh randomness and this machine.
+    /// Lets the gate look at an event, with both clocks, fresh randomness, this machine and the past.
     pub(crate) fn handle(&mut self, event: Event) -> Transition {
-        let start = Instant::now();
         let mut entropy = [0; 32];
         if getrandom::fill(&mut entropy).is_err() {
             // Without randomness nothing can be signed twice apart; the gate halts.
             self.failed = true;
         }
         let event = if self.failed { Event::LedgerFailed } else { event };
-        let recent = if matches!(event, Event::Submit(_)) { self.rates.present } else { 0 };
-        let sitting = self.inspectors.sitting(self.answers.take(super::inspect::case_of(&event)));
-        let program_folders = self.configurations.program_folders();
-        let machine = Machine { recent, program_folders, sitting: Some(&sitting) };
+        let mut known = Remembered::default();
+        match &event {
+            Event::Submit(submission) => known = self.remembered(submission),
+            Event::Executor { case, said: Said::Request { .. } } => {
+                known.session = self.past.session_of(case);
+                known.evaluated = self.evaluations.of_case(case);
+            }
+            _ => {}
+        }
+        let answers = self.answers.take(super::inspect::case_of(&event));
+        let (transition, outcome) = self.look(&known, (entropy, answers), |gate, outside| gate.handle(event, outside));
+        let case = transition.entries().iter().rev().find_map(|entry| entry.case.clone());
+        if known.proposed {
+            self.evaluations.opened(case.clone());
+        }
+        self.inspected(outcome, case);
+        self.remember(&transition);
+        transition
+    }
+
+    /// What the gate would decide now about a proposal.
+    pub(super) fn foresee(&mut self, submission: &Submission) -> Option<(Draft, Review)> {
+        let known = self.remembered(submission);
+        // Nothing of this is ever signed or named.
+        let fresh = ([0; 32], Answers::default());
+        let (foreseen, outcome) = self.look(&known, fresh, |gate, outside| gate.foresee(submission, outside));
+        self.inspected(outcome, None);
+        foreseen
+    }
+
+    fn look<T>(
+        &mut self,
+        known: &Remembered,
+        (entropy, answers): ([u8; 32], Answers),
+        act: impl FnOnce(&mut Gate, Outside<'_>) -> T,
+    ) -> (T, Outcome) {
+        let start = Instant::now();
+        let sitting = self.inspectors.sitting(answers);
+        let machine = Machine {
+            recent: known.recent,
+            program_folders: self.configurations.program_folders(),
+            session: &known.session,
+            history: &known.history,
+            spent: known.proposed.then(|| self.past.spent()),
+            evaluated: known.evaluated.as_ref(),
+            sitting: Some(&sitting),
+        };
         let moment = Moment { wall: self.clock.wall(), monotonic: Span::from_millis(self.clock.monotonic_ms()) };
         let elapsed = || u64::try_from(start.elapsed().as_micros()).unwrap_or(u64::MAX);
-        let transition = self.gate.handle(event, Outside { moment, entropy, facts: &machine, elapsed: &elapsed });
-        let case = transition.entries().iter().rev().find_map(|entry| entry.case.clone());
-        self.inspected(sitting.end(), case);
-        transition
+        let acted = act(&mut self.gate, Outside { moment, entropy, facts: &machine, elapsed: &elapsed });
+        (acted, sitting.end())
+    }
+
+    /// What counts of the past for a proposal.
+    fn remembered(&self, submission: &Submission) -> Remembered {
+        let seat = self.past.seat(submission);
+        Remembered {
+            proposed: true,
+            recent: self.rates.present,
+            session: self.past.session(&seat, self.clock.wall()),
+            history: self.past.history(&seat, &submission.requester),
+            evaluated: self.evaluations.of_proposal(),
+        }
+    }
+
+    /// What is on its way into the ledger is known from now on.
+    pub(crate) fn remember(&mut self, transition: &Transition) {
+        for entry in transition.entries() {
+            let told =
+                Told { kind: entry.kind, case: entry.case.as_ref(), at: entry.at, payload: Some(&entry.payload) };
+            let configurations = &mut self.configurations;
+            self.past.take(told, &mut |origin| configurations.for_origin(origin).ok().map(|(found, _)| found));
+        }
     }
 
     pub(crate) fn propose(&mut self, kind: Kind, peer: Peer, reply: ProposeReply) {
@@ -79,7 +160,7 @@ impl State {
         }
         match kind {
             Kind::Submit(submit) => match self.submission(submit, peer) {
-                Ok(submission) => self.event(Event::Submit(Box::new(submission)), Answer::Proposer(reply)),
+                Ok(submission) => self.submit(submission, Answer::Proposer(reply)),
                 Err((code, message)) => Answer::Proposer(reply).fail(code, &message),
             },
             Kind::Pursue(pursue) => self.pursue(pursue, peer, reply),

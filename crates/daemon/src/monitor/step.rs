@@ -19,6 +19,7 @@ use super::run::{RunEvent, SIGSYS, stream};
 use super::{Answer, Command, State};
 use crate::channel;
 use crate::folders::private_folder;
+use crate::past::Performed;
 use crate::zygote::ChildEvent;
 
 /// A step child that runs.
@@ -26,6 +27,7 @@ use crate::zygote::ChildEvent;
 pub(super) struct StepRun {
     pub(super) id: u64,
     pub(super) step: StepId,
+    performed: Performed,
     observation: Option<Observation>,
     said_all: bool,
     exited: Option<Exited>,
@@ -67,10 +69,24 @@ impl State {
     pub(crate) fn run_step(&mut self, step: RunStep) {
         let case = step.case.clone();
         let name = step.order.step.clone();
+        let performed = Performed {
+            configuration: self.present_configuration(&case).ok(),
+            phase: step.order.phase,
+            tool: step.order.tool.clone(),
+            args: step.order.args.clone(),
+        };
         match self.spawn_step(step) {
             Ok((id, egress)) => {
-                let running =
-                    StepRun { id, step: name, observation: None, said_all: false, exited: None, egress, cut: None };
+                let running = StepRun {
+                    id,
+                    step: name,
+                    performed,
+                    observation: None,
+                    said_all: false,
+                    exited: None,
+                    egress,
+                    cut: None,
+                };
                 if let Some(run) = self.runs.get_mut(&case) {
                     run.step = Some(running);
                 }
@@ -215,7 +231,7 @@ impl State {
         let (true, Some(exited)) = (step.said_all, &step.exited) else { return };
         let shown = step.observation.clone();
         let (timed_out, signal, code) = (exited.timed_out, exited.signal, exited.code);
-        let cut = step.cut.clone();
+        let (cut, performed) = (step.cut.clone(), step.performed.clone());
         if let Egress::Leased { generation, lease } = step.egress {
             self.release(generation, lease);
         }
@@ -245,7 +261,8 @@ impl State {
                 return self.step_lost(case, &format!("the step child ended with {how} and said nothing"));
             }
         };
-        self.event(Event::StepObserved { case: case.clone(), observation }, Answer::Nobody);
+        let labels = self.past.left(case, &performed, &observation, self.clock.wall(), &crate::facts::real);
+        self.event(Event::StepObserved { case: case.clone(), observation, labels }, Answer::Nobody);
     }
 
     fn step_lost(&mut self, case: &CaseId, reason: &str) {

@@ -63,6 +63,20 @@ impl Monitor {
         Some(monitor)
     }
 
+    /// A monitor with this deployment and these rules of its user.
+    pub(crate) fn start_with_configuration(deployment: &str, rules: &str) -> Self {
+        let mut monitor = Self::prepared();
+        monitor.configure(deployment, rules);
+        monitor.up().expect("the monitor starts");
+        monitor
+    }
+
+    /// Writes the user's deployment and rules.
+    pub(crate) fn configure(&self, deployment: &str, rules: &str) {
+        std::fs::write(self.path("config/countersign.yaml"), deployment).unwrap();
+        std::fs::write(self.path("config/rules.yaml"), rules).unwrap();
+    }
+
     /// A monitor whose broker has this configuration; `{folder}` in it is the throwaway folder.
     pub(crate) fn start_with_broker(configuration: &str) -> Self {
         let mut monitor = Self::prepared();

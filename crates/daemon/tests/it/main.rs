@@ -15,10 +15,12 @@
 mod attack;
 mod broker;
 mod crash;
+mod evaluator;
 mod goal;
 mod harness;
 mod inspector;
 mod life;
 mod network;
 mod outside;
+mod past;
 mod thinker;

@@ -30,6 +30,8 @@ pub(super) struct Note {
     pub(super) approval: Option<Digest>,
     /// What an attempt showed.
     pub(super) observation: Option<Box<Observation>>,
+    /// The labels that an attempt left.
+    pub(super) labels: Value,
     /// The sandbox and order of the attempt that is asked for.
     pub(super) confined: Option<Confined>,
     /// The nonce of a permit.
@@ -160,6 +162,7 @@ impl Gate {
                 }
             }
             Fact::Outcome { .. } => {
+                more.insert("labels".to_owned(), std::mem::take(&mut note.labels));
                 if let Some(seen) = &note.observation {
                     more.insert("observation".to_owned(), record::recordable(&json!(seen)));
                 }

@@ -123,7 +123,13 @@ impl Gate {
         effects.directives.push(Directive::Notify { case: case.clone(), notice });
     }
 
-    pub(super) fn step_observed(&mut self, case: &CaseId, observation: Observation, effects: &mut Effects) {
+    pub(super) fn step_observed(
+        &mut self,
+        case: &CaseId,
+        observation: Observation,
+        labels: Value,
+        effects: &mut Effects,
+    ) {
         let Some((step, phase)) = self.attempt(case) else {
             self.step(case, Input::Observed(Fate::Cut), Note::of("an outcome that belongs to no attempt"), effects);
             return;
@@ -139,7 +145,7 @@ impl Gate {
             self.keep(case, &step, phase, &observation);
         }
         let message = held.err().map(|what| crate::record::quoted(&format!("step `{step}`: {what}")));
-        let note = Note { observation: Some(Box::new(observation)), message, ..Note::default() };
+        let note = Note { observation: Some(Box::new(observation)), message, labels, ..Note::default() };
         self.step(case, input, note, effects);
     }
 
@@ -154,7 +160,8 @@ impl Gate {
             files: Default::default(),
             dropped: Default::default(),
         };
-        self.step_observed(case, observation, effects);
+        // Nothing ran, so nothing was left.
+        self.step_observed(case, observation, serde_json::json!({}), effects);
     }
 
     pub(super) fn step_lost(&mut self, case: &CaseId, reason: &str, effects: &mut Effects) {

@@ -10,7 +10,7 @@ use countersign_plan::id::{CaseId, ToolName};
 use countersign_plan::intent::Proposal;
 use countersign_plan::tool::Manifest;
 use countersign_plan::verdict::{Code, Decision, Mode, Quorum, Reason, Verdict};
-use countersign_policy::flow::{Level, Session};
+use countersign_policy::flow::Level;
 use countersign_policy::review::{Request, Review, review};
 use serde_json::{Value, json};
 
@@ -113,20 +113,28 @@ impl Gate {
         Ok(Place { case: case.clone(), version, parent: Some(dossier.digest) })
     }
 
-    fn review(
-        &mut self,
-        place: Place,
-        read: Read,
-        submission: Submission,
+    /// What a proposal would be decided as now. Nothing is recorded, and nothing follows from it.
+    #[must_use]
+    pub fn foresee(&self, submission: &Submission, outside: Outside<'_>) -> Option<(Draft, Review)> {
+        let read = read(submission).ok()?;
+        let (judged, _) = self.judged(submission.revises.as_ref(), &read, submission, outside);
+        Some((read.draft, judged))
+    }
+
+    /// The review of a proposal, with the goal that it is held to.
+    fn judged(
+        &self,
+        case: Option<&CaseId>,
+        read: &Read,
+        submission: &Submission,
         outside: Outside<'_>,
-        effects: &mut Effects,
-    ) {
+    ) -> (Review, Option<String>) {
         let configuration = &submission.configuration;
-        let pinned = match self.cases.get(&place.case) {
+        let pinned = match case.and_then(|case| self.cases.get(case)) {
             Some(slot) => {
                 Some(slot.stage.dossier()).filter(|dossier| dossier.pinned).map(|dossier| dossier.goal.clone())
             }
-            None => read.pinned,
+            None => read.pinned.clone(),
         };
         let judged = review(&Request {
             draft: &read.draft,
@@ -140,13 +148,25 @@ impl Gate {
             mode: submission.mode,
             pinned_goal: pinned.as_deref(),
             // A proposal brings its own goal; a planner's case was opened with one before the planner began.
-            authentic: self.goals.contains_key(&place.case),
+            authentic: case.is_some_and(|case| self.goals.contains_key(case)),
             // Who proposes says so itself: nothing proves that the words are the user's.
             planner: Level::Open,
-            session: Session::empty(),
+            session: outside.facts.session(),
             now: self.now(),
         });
-        let mut judged = strict(judged, &read.draft, pinned.as_deref());
+        (strict(judged, &read.draft, pinned.as_deref()), pinned)
+    }
+
+    fn review(
+        &mut self,
+        place: Place,
+        read: Read,
+        submission: Submission,
+        outside: Outside<'_>,
+        effects: &mut Effects,
+    ) {
+        let (mut judged, pinned) = self.judged(Some(&place.case), &read, &submission, outside);
+        let configuration = &submission.configuration;
         if submission.parent.is_some() {
             judged = reading(judged, &read.draft, &configuration.manifest);
         }

@@ -291,7 +291,7 @@ impl House {
     }
 
     pub(crate) fn observe(&mut self, case: &CaseId, observation: Observation) -> Vec<Directive> {
-        self.event(Event::StepObserved { case: case.clone(), observation })
+        self.event(Event::StepObserved { case: case.clone(), observation, labels: Value::Null })
     }
 
     /// A step that keeps the state before and acts, as its plan says.

@@ -10,7 +10,7 @@ use countersign_ledger::RecordKind;
 use countersign_plan::id::CaseId;
 use countersign_plan::permit::Phase;
 use proptest::prelude::*;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::house::{House, Person, kept, returned, two_people, write, write_two};
 
@@ -206,7 +206,7 @@ impl Play {
                     if !good {
                         observation = returned(json!({"exit_code": 1}));
                     }
-                    self.event(Event::StepObserved { case, observation });
+                    self.event(Event::StepObserved { case, observation, labels: Value::Null });
                 }
             }
             Move::Lose(case) => {

@@ -68,6 +68,9 @@ codes! {
     ToolChanged = "tool.changed", "The definition is not the one that the plan pinned.";
     PolicyDeny = "policy.deny", "A deny rule matched.";
     PolicyVerify = "policy.verify", "A verify rule asks for a further tier.";
+    EvaluatorHarmless = "evaluator.harmless", "The evaluator sees no harm: a verify rule of tier 2 asks nobody.";
+    EvaluatorDoubtful = "evaluator.doubtful", "The evaluator sees harm, or cannot tell: people decide.";
+    EvaluatorUnavailable = "evaluator.unavailable", "No answer of the evaluator counts: people decide.";
     PolicyAllow = "policy.allow", "An allow rule matched.";
     PolicyDiagnostic = "policy.diagnostic", "A rule could not be evaluated, and what cannot be evaluated blocks.";
     PolicyInvalid = "policy.invalid", "The policy or deployment cannot be read.";
@@ -112,6 +115,7 @@ codes! {
     FlowClearance = "flow.clearance", "Data would reach a reader beyond its clearance.";
     FlowUntrustedControl = "flow.untrusted_control", "Untrusted data decides what happens.";
     FlowConfirmed = "flow.confirmed", "The goal itself says every value that decides, so nobody is asked.";
+    FlowCrossed = "flow.crossed", "A person let a single value of exactly this plan pass.";
     GoalUnasked = "goal.unasked", "The goal asks for other things, and for nothing of this kind.";
     PlannerRefused = "planner.refused", "What the planner asks for is not due now.";
     PlannerReads = "planner.reads_only", "Before it proposes, a planner reads, with tools that only read.";

@@ -14,6 +14,7 @@ use countersign_plan::tool::{Definition, Driver, Effect, Manifest, Secrecy, Targ
 use countersign_plan::value::Expr;
 use serde_json::Value;
 
+use super::crossing::Crossings;
 use super::graph::{Carries, Edge, Kind, Node};
 use super::ground::Ground;
 use super::label::{Label, Level, Readers};
@@ -41,6 +42,8 @@ pub struct Terms<'a> {
     pub goal: Option<&'a str>,
     /// How far the planner's own words are trusted.
     pub planner: Level,
+    /// Where people let a value pass.
+    pub crossings: &'a Crossings,
     /// What each step touches.
     pub steps: &'a [StepReview],
 }
@@ -72,7 +75,8 @@ pub fn check(terms: &Terms<'_>, proof: &Proof) -> Result<(), ProofError> {
         (proof.goal, proof::of_goal(terms.goal)),
     ];
     let steps = terms.draft.steps();
-    if proof.schema != SCHEMA || digests.iter().any(|(a, b)| a != b) || proof.planner != terms.planner {
+    let other = proof.planner != terms.planner || proof.crossings != *terms.crossings;
+    if proof.schema != SCHEMA || digests.iter().any(|(a, b)| a != b) || other {
         return wrong("/", "it is about something else");
     }
     if proof.steps.len() != steps.len() || terms.steps.len() != steps.len() {

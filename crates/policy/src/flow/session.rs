@@ -1,7 +1,8 @@
 //! What outlives a plan: the labels that an agent's earlier work left on resources, and what the agent has seen.
 //!
-//! A write joins into the resource, a full overwrite replaces, and a resource that changed behind the runtime's back is what the
-//! deployment says again. The daemon keeps this value in the ledger; a suite fills it from a case.
+//! A write joins into the resource, a full overwrite replaces. What changes a resource behind the runtime's back takes nothing off its
+//! label: it may be the very program that hides where the content came from. The daemon keeps this value in the ledger; a suite
+//! fills it from a case.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -33,7 +34,7 @@ pub struct Session {
     read: Option<Label>,
     /// Labels of resources by kind and name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    kept: BTreeMap<String, Kept>,
+    kept: BTreeMap<String, Label>,
     /// The label of every resource that found no room in `kept`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     rest: Option<Label>,
@@ -49,16 +50,6 @@ pub struct Session {
     /// The files that were written, as far as their text is known: a script that is run later is read first.
     #[serde(default, skip_serializing_if = "Written::is_empty")]
     written: Written,
-}
-
-/// What is kept about a resource.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Kept {
-    label: Label,
-    /// The content that the label is about, where that is known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    content: Option<Digest>,
 }
 
 /// What labels of finished work are found by.
@@ -122,39 +113,23 @@ impl Session {
     pub fn write(&mut self, kind: TargetKind, name: &str, label: Label, replaces: bool) {
         let key = key(kind, name);
         if let Some(kept) = self.kept.get_mut(&key) {
-            kept.label = if replaces { label } else { kept.label.join(label) };
-            kept.content = None;
+            *kept = if replaces { label } else { kept.join(label) };
         } else if self.kept.len() < MAX_KEPT {
             let before = if replaces { None } else { self.rest };
             let label = before.map_or(label, |before| label.join(before));
-            self.kept.insert(key, Kept { label, content: None });
+            self.kept.insert(key, label);
         } else {
             self.rest = Some(self.rest.map_or(label, |rest| rest.join(label)));
-        }
-    }
-
-    /// Says which content the label of a resource is about.
-    pub fn seal(&mut self, kind: TargetKind, name: &str, content: Digest) {
-        if let Some(kept) = self.kept.get_mut(&key(kind, name)) {
-            kept.content = Some(content);
-        }
-    }
-
-    /// Drops the label of a resource whose content is another than the label is about.
-    pub fn compare(&mut self, kind: TargetKind, name: &str, content: Digest) {
-        let key = key(kind, name);
-        if self.kept.get(&key).is_some_and(|kept| kept.content.is_some_and(|known| known != content)) {
-            self.kept.remove(&key);
         }
     }
 
     /// The label kept for a resource of this name.
     #[must_use]
     pub fn kept(&self, kind: TargetKind, name: &str) -> Option<Label> {
-        let own = self.kept.get(&key(kind, name)).map(|kept| kept.label).or(self.rest);
+        let own = self.kept.get(&key(kind, name)).copied().or(self.rest);
         // What was put into a folder as a whole lies in everything below.
         let above = ancestors(name).filter(|_| is_path_kind(kind)).filter_map(|dir| self.kept.get(&key(kind, dir)));
-        above.map(|kept| kept.label).chain(own).reduce(Label::join)
+        above.copied().chain(own).reduce(Label::join)
     }
 
     /// The label of what is read at a touch: what was kept, else what the deployment says.
@@ -166,16 +141,16 @@ impl Session {
                 let below = self.kept.iter().filter(|(k, _)| {
                     k.strip_prefix("file:").is_some_and(|path| path != name && paths::is_within(path, name))
                 });
-                kept.extend(below.map(|(_, kept)| kept.label));
+                kept.extend(below.map(|(_, label)| *label));
             }
             kept.push(classified(deployment, touch));
         }
         kept.into_iter().reduce(Label::join).unwrap_or_else(|| classified(deployment, touch))
     }
 
-    /// Whether open data showed this name to the planner.
+    /// Whether open data showed this name to the planner, as far as so many can be told apart.
     pub(crate) fn was_told(&self, name: &str) -> bool {
-        !self.told.is_empty() && self.told.contains(&word(name))
+        !self.told.is_empty() && (self.told.len() >= MAX_WORDS || self.told.contains(&word(name)))
     }
 
     /// Whether a field that nobody outside can write showed this value, the only one of its place.
@@ -312,5 +287,5 @@ fn names(text: &str) -> impl Iterator<Item = &str> {
 
 fn word(name: &str) -> u64 {
     let digest = Digest::of(fold(name).as_bytes());
-    digest.as_bytes().iter().take(8).fold(0, |word, byte| (word << 8) | u64::from(*byte))
+    digest.as_bytes().iter().take(6).fold(0, |word, byte| (word << 8) | u64::from(*byte))
 }

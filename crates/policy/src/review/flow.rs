@@ -47,17 +47,13 @@ impl Flow {
             })
             .collect();
         let helpers = helpers(request, steps);
+        let crossings = crossings(request);
         let Finished { nodes, leaves, reads, writes } = graph.finish();
         // What is sent along is read as a file; what a host answers is no part of what it is sent.
         let is_file = |node: &&usize| nodes.get(**node).is_some_and(|node| node.name.starts_with("file:"));
         let files: Vec<Vec<usize>> = reads.iter().map(|r| r.iter().filter(is_file).copied().collect()).collect();
-        let court = Court {
-            ambient,
-            manifest: request.manifest,
-            nodes: &nodes,
-            crossings: Crossings::none(),
-            helpers: &helpers,
-        };
+        let court =
+            Court { ambient, manifest: request.manifest, nodes: &nodes, crossings: &crossings, helpers: &helpers };
         let mut sinks = Vec::new();
         let mut open = BTreeMap::new();
         for (i, step) in steps.iter().enumerate() {
@@ -125,7 +121,7 @@ impl Flow {
             steps: parts.collect(),
             nodes,
             sinks,
-            crossings: Crossings::none().clone(),
+            crossings,
         };
         Self { proof, sinks: by_step, open }
     }
@@ -151,6 +147,24 @@ impl Flow {
 
 fn look<'a>(step: &'a Prepared<'_>) -> Look<'a> {
     Look { id: &step.step.id, args: &step.step.args, tool: step.tool, touches: &step.derived.touches }
+}
+
+/// Where people let a value of this plan pass. What was used once lets nothing pass again.
+pub(super) fn crossings(request: &Request<'_>) -> Crossings {
+    let draft = request.draft.digest();
+    if request.facts.is_spent(draft) {
+        return Crossings::default();
+    }
+    request.changes.crossings(draft, request.requester, request.now)
+}
+
+/// What is told of them, for the record.
+pub(super) fn crossed(crossings: &Crossings) -> impl Iterator<Item = Reason> {
+    crossings.iter().map(|crossing| {
+        let what = crossing.to.as_ref().map_or_else(|| "decide".to_owned(), |to| format!("reach {to}"));
+        let message = format!("{} lets {} {what}", crossing.approver, crossing.value);
+        Reason::new(Code::FlowCrossed, Decision::Allow, message)
+    })
 }
 
 /// The tools of the helper agents that the plan starts, or the session started; one that has none counts as an empty name.

@@ -14,6 +14,7 @@ use super::totals::{self, Total, Totals};
 use super::{Request, below, carried, goal, leaving, resources, structure, threats};
 use crate::condition::Scope;
 use crate::effects::{self, Scene};
+use crate::facts::Evaluation;
 use crate::paths::{self, Seen};
 use crate::policy::{Action, Rule, Use};
 
@@ -146,7 +147,7 @@ fn rules(request: &Request<'_>, prepared: &Prepared<'_>, total: Total, judged: &
         reasons.push(Reason::new(Code::PolicyDeny, Decision::RequireApproval, message).by(rule.name()));
     }
     for rule in &matches.verify {
-        verify(rule, prepared, judged);
+        verify(request, rule, prepared, judged);
     }
     let conditional = matches.allow.is_some_and(Rule::is_conditional);
     let asks = defaults::asks(request, prepared).into_iter().filter(|ask| match ask.waivable {
@@ -170,12 +171,28 @@ fn rules(request: &Request<'_>, prepared: &Prepared<'_>, total: Total, judged: &
     matches.allow.is_some()
 }
 
-/// A further tier that is asked for. Tiers 1 and 2 have nobody to ask yet, so they mean people.
-fn verify(rule: &Rule, prepared: &Prepared<'_>, judged: &mut Judged) {
-    let message = format!("the rule `{}` asks for tier {} for {}", rule.name(), rule.tier(), prepared.step.action);
-    let mut reason = Reason::new(Code::PolicyVerify, Decision::RequireApproval, message).by(rule.name());
-    reason.tier = rule.tier();
-    judged.reasons.push(reason);
+/// A further tier that is asked for. What the evaluator says counts for a rule of tier 2 that names no approvers, and for nothing else;
+/// what it does not answer is for people. Tier 1 has nobody of its own to ask, so it means people.
+fn verify(request: &Request<'_>, rule: &Rule, prepared: &Prepared<'_>, judged: &mut Judged) {
+    let (tier, action) = (rule.tier(), &prepared.step.action);
+    let mut push = |code, decision, message: String| {
+        let reason = Reason::new(code, decision, message).by(rule.name());
+        judged.reasons.push(Reason { tier, ..reason });
+    };
+    if tier == 2 && rule.approvers().is_none() {
+        match request.facts.evaluation(request.draft.digest(), request.policy.digest()) {
+            Evaluation::NotAsked => {}
+            Evaluation::Harmless => {
+                let message =
+                    format!("the evaluator sees no harm in the plan, which the rule `{}` asks for", rule.name());
+                return push(Code::EvaluatorHarmless, Decision::Allow, message);
+            }
+            Evaluation::Doubtful(why) => push(Code::EvaluatorDoubtful, Decision::RequireApproval, why.to_owned()),
+            Evaluation::Failed(why) => push(Code::EvaluatorUnavailable, Decision::RequireApproval, why),
+        }
+    }
+    let message = format!("the rule `{}` asks for tier {tier} for {action}", rule.name());
+    push(Code::PolicyVerify, Decision::RequireApproval, message);
     judged.quorums.push(match rule.approvers() {
         Some(approvers) => Quorum { group: approvers.group.clone(), quorum: approvers.quorum },
         None => Quorum { group: None, quorum: 1 },

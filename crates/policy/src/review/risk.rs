@@ -2,9 +2,10 @@
 //!
 //! `action` (0 to 40) is the gravest effect, `target` (0 to 30) the most sensitive resource, `context` (0 to 20) how much happens
 //! and how little of it is known, and how much is paid. `history` (0 to 10) is how far the plan departs from its agent's own past
-//! ([`crate::history`]), 0 until there is one. What is allowed by the default table stays below the policy's `ask`; what only a
+//! ([`crate::facts::Facts::departure`]), 0 until there is one. What is allowed by the default table stays below the policy's `ask`; what only a
 //! change request or a person admits may be above it.
 
+use countersign_plan::deed::Departure;
 use countersign_plan::tool::Effect;
 use countersign_plan::verdict::{Code, Decision, Mode, Reason, Risk, RiskFactors};
 
@@ -12,7 +13,7 @@ use super::prepare::Prepared;
 use super::{Request, StepReview, totals};
 use crate::deployment::Standing;
 use crate::effects::By;
-use crate::history::{Deed, Departure};
+use crate::history;
 use crate::policy::RiskLimits;
 
 const fn of_effect(effect: Effect) -> u8 {
@@ -47,7 +48,7 @@ pub(super) fn judge(
     reasons: &[Reason],
 ) -> (Risk, Option<Reason>) {
     let acts = steps.iter().zip(reviews).map(|(step, review)| (&step.step.action, review.accesses.as_slice()));
-    let departure = request.facts.history().departure(&Deed::new(request.now, acts, request.deployment));
+    let departure = request.facts.departure(&history::deed(request.now, acts, request.deployment));
     let risk = score(request, steps, reasons, departure);
     (risk, reason(risk, departure, request.policy.limits().risk))
 }

@@ -5,7 +5,7 @@ use countersign_plan::resolve::{Inputs, Outputs, resolve};
 use countersign_plan::tool::Manifest;
 use countersign_plan::verdict::{Code, Decision};
 use countersign_policy::flow::{
-    Carries, Label, Level, Proof, Readers, Session, Setting, Terms, Verdict, check, widens,
+    Carries, Crossings, Label, Level, Proof, Readers, Session, Setting, Terms, Verdict, check, widens,
 };
 use countersign_policy::flow::{Judged, Widening};
 use countersign_policy::review::{Review, review};
@@ -13,6 +13,8 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use crate::world::{Who, World};
+
+static NONE: std::sync::LazyLock<Crossings> = std::sync::LazyLock::new(Crossings::default);
 
 const GOAL: &str = "Look at T-1 and mail tom@company.example about it";
 
@@ -136,6 +138,7 @@ fn terms<'a>(world: &'a World, draft: &'a Draft, review: &'a Review) -> Terms<'a
         inputs: &world.inputs,
         goal: Some(GOAL),
         planner: Level::Open,
+        crossings: &NONE,
         steps: &review.steps,
     }
 }
@@ -249,12 +252,6 @@ fn labels_outlive_a_plan_until_they_are_overwritten() {
     assert_eq!(session.kept(kind, "a"), Some(secret), "a write joins");
     session.write(kind, "a", Label::BOTTOM, true);
     assert_eq!(session.kept(kind, "a"), Some(Label::BOTTOM), "an overwrite replaces");
-    let content = countersign_plan::digest::Digest::of(b"x");
-    session.seal(kind, "a", content);
-    session.compare(kind, "a", content);
-    assert!(session.kept(kind, "a").is_some());
-    session.compare(kind, "a", countersign_plan::digest::Digest::of(b"y"));
-    assert_eq!(session.kept(kind, "a"), None, "what changed behind the runtime's back is what the deployment says");
     session.observe(&setting, &"nothing_like_it".parse().unwrap(), &json!({}), &json!({}));
     assert_eq!(session.seen(), Label::TOP, "what is not known is the worst");
 }

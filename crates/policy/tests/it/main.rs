@@ -4,7 +4,9 @@
 
 mod blocks;
 mod commands;
+mod crossing;
 mod defaults;
+mod evaluator;
 mod flow;
 mod goal;
 mod lessons;

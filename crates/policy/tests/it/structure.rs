@@ -1,9 +1,8 @@
 //! What is wrong with a plan before anybody looks at what it does: structure, references, privileges, limits.
 
-use countersign_plan::time::Timestamp;
-use countersign_plan::tool::Effect;
+use countersign_plan::deed::Departure;
 use countersign_plan::verdict::{Code, Decision};
-use countersign_policy::history::{Act, Deed};
+use countersign_policy::facts::Known;
 use serde_json::{Value, json};
 
 use crate::world::{Who, World, codes, is, machine};
@@ -56,18 +55,14 @@ fn risk_asks_and_blocks_where_the_policy_says() {
 fn a_departure_from_the_agents_own_past_adds_to_the_risk_and_habit_takes_nothing_off() {
     let pay = json!([{"id": "a", "action": "send_money", "args": {"to": "DE1", "amount": 1}}]);
     let stranger = World::new().steps(pay.clone());
-    let remember = |tool: &str, effect, place: &str| {
+    let with = |departure| {
         let mut world = World::new();
-        let mut known = machine();
-        for minute in 0..100 {
-            let act = Act { tool: tool.parse().unwrap(), effect, place: place.to_owned() };
-            known.history.push(Deed { at: Timestamp::from_millis(minute * 60_000), acts: vec![act] });
-        }
-        world.facts = Box::new(known);
+        world.facts = Box::new(Known { departure, ..machine() });
         world.steps(pay.clone())
     };
-    let reader = remember("read_file", Effect::Read, "workspace");
-    let payer = remember("send_money", Effect::Pay, "DE1");
+    let reader = with(Departure { novelty: 4, rate: 1, time: 0, sequence: 2 });
+    let payer = with(Departure::default());
+    assert_eq!(with(Departure { novelty: 255, rate: 255, time: 255, sequence: 255 }).risk.factors.history, 10);
     assert!(reader.risk.factors.history > payer.risk.factors.history, "{:?} {:?}", reader.risk, payer.risk);
     assert_eq!(reader.risk.score, stranger.risk.score + reader.risk.factors.history);
     assert_eq!((stranger.risk.factors.history, payer.decision), (0, stranger.decision));

@@ -170,7 +170,7 @@ impl State {
             return self.planner_violation(case, &format!("the planner used `{tool}`, which it may not read with"));
         }
         session.reading = Some(Reading { case: None, action, args, observation: None });
-        self.event(Event::Submit(Box::new(submission)), Answer::Reader(case.clone()));
+        self.submit(submission, Answer::Reader(case.clone()));
     }
 
     /// The gate's verdict on a read.
@@ -258,7 +258,7 @@ impl State {
             Ok(submission) => {
                 self.rates.count(submission.requester.as_str(), std::time::Instant::now());
                 let submission = Submission { revises: Some(case.clone()), ..submission };
-                self.event(Event::Submit(Box::new(submission)), Answer::Drafter(case.clone()));
+                self.submit(submission, Answer::Drafter(case.clone()));
             }
             Err(reason) => self.planner_lost(case, &reason),
         }

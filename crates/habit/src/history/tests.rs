@@ -2,6 +2,8 @@
 
 use proptest::prelude::*;
 
+use countersign_plan::deed::Act;
+
 use super::*;
 
 fn act(tool: &str, effect: Effect, place: &str) -> Act {
