@@ -47,7 +47,12 @@ const ROOMS: &[Room] = &[
         tree: Tree::Sync,
     },
     Room { name: "audit", floor: 3, depends_on: &["plan", "ledger"], tree: Tree::Sync },
-    Room { name: "eval", floor: 3, depends_on: &["plan", "policy", "habit", "inspect"], tree: Tree::Sync },
+    Room {
+        name: "eval",
+        floor: 3,
+        depends_on: &["plan", "policy", "habit", "inspect", "classifier"],
+        tree: Tree::Sync,
+    },
     Room { name: "gate", floor: 3, depends_on: &["plan", "policy", "ledger"], tree: Tree::Sync },
     Room { name: "zygote", floor: 3, depends_on: &["plan", "sandbox", "wire"], tree: Tree::Sync },
     Room { name: "executor", floor: 3, depends_on: &["plan", "sandbox", "wire"], tree: Tree::Bare },
@@ -64,6 +69,7 @@ const ROOMS: &[Room] = &[
     Room { name: "ledger", floor: 2, depends_on: &["plan"], tree: Tree::Sync },
     Room { name: "chronicle", floor: 2, depends_on: &["plan"], tree: Tree::Sync },
     Room { name: "wire", floor: 2, depends_on: &["plan"], tree: Tree::Sync },
+    Room { name: "classifier", floor: 1, depends_on: &[], tree: Tree::Sync },
     Room { name: "plan", floor: 1, depends_on: &[], tree: Tree::Bare },
     Room { name: "sandbox", floor: 1, depends_on: &[], tree: Tree::Sync },
     Room { name: "secret", floor: 1, depends_on: &[], tree: Tree::Sync },
@@ -101,6 +107,10 @@ const NETWORK: &[&str] = &[
     "tungstenite",
     "ureq",
 ];
+
+/// What only comes with a feature: crates whose presence in a default build is a fault, and the room that is made of them.
+const OPTIONAL: (&str, &[&str]) =
+    ("classifier", &["countersign-classifier", "ndarray", "matrixmultiply", "safetensors"]);
 
 const PREFIX: &str = "countersign-";
 
@@ -204,6 +214,10 @@ fn judge_tree(room: &Room, listing: &str, report: &mut Report) -> usize {
         for name in names.iter().filter(|name| linked.contains(**name)) {
             report.fault(format!("{} links {name}: {what} has no place in this crate (INV-5)", room.name));
         }
+    }
+    let (owner, optional) = OPTIONAL;
+    for name in optional.iter().filter(|name| room.name != owner && linked.contains(**name)) {
+        report.fault(format!("{} links {name} without being asked: it belongs behind a feature", room.name));
     }
     linked.len()
 }
@@ -325,6 +339,15 @@ mod tests {
         assert!(report.faults().is_empty(), "{report:?}");
         judge_tree(daemon, "countersign-daemon v0.1.0\nhyper v1.0.0\n", &mut report);
         assert_eq!(report.faults().len(), 1);
+    }
+
+    #[test]
+    fn what_comes_with_a_feature_is_in_no_default_build() {
+        for (name, faults) in [("cli", 1), ("eval", 1), ("classifier", 0)] {
+            let mut report = Report::default();
+            judge_tree(room(ROOMS, name).unwrap(), &format!("{PREFIX}{name} v0.1.0\nndarray v0.17.2\n"), &mut report);
+            assert_eq!(report.faults().len(), faults, "{name}: {report:?}");
+        }
     }
 
     #[test]

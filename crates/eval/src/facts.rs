@@ -10,6 +10,9 @@ use countersign_policy::facts::{AsWritten, Below, Facts, NotInspected, PathFact}
 pub struct Written {
     /// What the agent did in the past, as the suite says; nothing where it does not.
     pub history: History,
+    /// Who scores texts beside the rules; nobody where it was not asked for.
+    #[cfg(feature = "classifier")]
+    pub doubts: Option<crate::doubt::Doubts>,
 }
 
 impl Facts for Written {
@@ -34,6 +37,12 @@ impl Facts for Written {
     }
 
     fn inspect(&self, subject: &Subject) -> Result<Inspection, NotInspected> {
-        Ok(countersign_inspect::inspect(subject))
+        let inspection = countersign_inspect::inspect(subject);
+        #[cfg(feature = "classifier")]
+        let inspection = match &self.doubts {
+            Some(doubts) => doubts.raise(subject, inspection),
+            None => inspection,
+        };
+        Ok(inspection)
     }
 }

@@ -10,6 +10,8 @@
 
 pub mod case;
 pub mod diff;
+#[cfg(feature = "classifier")]
+pub mod doubt;
 pub mod facts;
 pub mod half;
 pub mod html;

@@ -193,6 +193,12 @@ impl Suite {
         })
     }
 
+    /// Has the texts of every case scored beside the rules.
+    #[cfg(feature = "classifier")]
+    pub fn doubt(&mut self, doubts: &crate::doubt::Doubts) {
+        self.facts.doubts = Some(doubts.clone());
+    }
+
     /// The suite's name.
     #[must_use]
     pub fn name(&self) -> &str {

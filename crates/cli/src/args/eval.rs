@@ -55,6 +55,10 @@ pub(crate) struct Eval {
     /// Write the figures into the ratchet, if none got worse.
     #[arg(long, requires = "ratchet")]
     pub(crate) update: bool,
+    /// Score texts by the classifier too, whose encoder lies in this folder (evals/classifier/install).
+    #[cfg(feature = "classifier")]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) classifier: Option<PathBuf>,
     /// Compare two reports that were written with `--json --cases`, and decide nothing.
     #[arg(long, num_args = 2, value_names = ["OLD", "NEW"], conflicts_with_all = ["suites", "cases", "half", "jobs", "html", "ratchet"])]
     pub(crate) diff: Option<Vec<PathBuf>>,

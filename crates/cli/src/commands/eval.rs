@@ -37,6 +37,8 @@ pub(super) fn eval(args: &Eval, out: &Out) -> Result<Exit, Failure> {
         return Err(failure.fix("leave --cases away, or look at the cases of `--half even`"));
     }
     let suites = load(&args.suites, out)?;
+    #[cfg(feature = "classifier")]
+    let suites = doubted(suites, args.classifier.as_deref())?;
     let jobs = args.jobs.map_or_else(|| std::thread::available_parallelism().map_or(1, usize::from), usize::from);
     let settings = Settings { half, jobs, now: clock::now() };
     let decided = suites.iter().map(|suite| run(suite, &settings)).collect::<Result<Vec<_>, _>>();
@@ -70,6 +72,17 @@ fn load(paths: &[PathBuf], out: &Out) -> Result<Vec<Suite>, Failure> {
     let load = |folder: &&PathBuf| Suite::load(folder).map_err(|error| Failure::usage(error.to_string()));
     let suites: Vec<Suite> = folders.iter().map(load).collect::<Result<_, _>>()?;
     twice(&suites)?;
+    Ok(suites)
+}
+
+/// Has texts scored where that was asked for; a classifier that cannot be loaded is an error, not a smaller measurement.
+#[cfg(feature = "classifier")]
+fn doubted(mut suites: Vec<Suite>, folder: Option<&Path>) -> Result<Vec<Suite>, Failure> {
+    if let Some(folder) = folder {
+        let doubts = countersign_eval::doubt::Doubts::load(folder);
+        let doubts = doubts.map_err(|error| Failure::usage(format!("--classifier: {error}")))?;
+        suites.iter_mut().for_each(|suite| suite.doubt(&doubts));
+    }
     Ok(suites)
 }
 
