@@ -180,7 +180,7 @@ impl Past {
                 label = before.kept(&name).map_or(label, |old| label.join(old));
             }
             let (kind, path) = split(&name);
-            let resolved = path.filter(|_| kind == Some(TargetKind::File)).and_then(|path| real(path));
+            let resolved = path.filter(|_| kind == Some(TargetKind::File)).and_then(real);
             // No better than what people said of the place: they may write there too, and nobody sees it.
             label = label.join(labels::class(deployment, kind, path.unwrap_or(&name), resolved.as_deref()));
             left.kept.insert(name, label);
