@@ -159,7 +159,8 @@ fn doubt_goes_to_people() {
 
 #[test]
 fn an_answer_that_cannot_be_believed_goes_to_people() {
-    let answers: [(&str, fn(&Value) -> String); 5] = [
+    type Say = fn(&Value) -> String;
+    let answers: [(&str, Say); 5] = [
         ("does not repeat the canary", |question| {
             let other = json!({"canary": "0", "items": question["items"]});
             answer(&other, |item| if is_plan(item) { "harmless" } else { "harmful" })
