@@ -1,5 +1,7 @@
 //! What a program does, by its entry in the catalogue.
 
+use std::cell::LazyCell;
+
 use countersign_plan::tool::{Effect, TargetKind};
 
 use super::options::{self, Grammar, Parsed};
@@ -115,10 +117,13 @@ impl Machine<'_> {
     }
 
     fn by_tags(&mut self, parsed: &Parsed<'_>, tags: &[&Tag], doing: &mut Doing, stdin: &Stream) {
-        let mut name = vec![self.by.clone()];
-        name.extend(parsed.path.iter().cloned());
-        name.extend(parsed.operands.iter().map(Word::shown));
-        let what = name.join(" ");
+        let by = self.by.clone();
+        let what = LazyCell::new(|| {
+            let mut name = vec![by];
+            name.extend(parsed.path.iter().cloned());
+            name.extend(parsed.operands.iter().map(Word::shown));
+            name.join(" ")
+        });
         let offline = tags.contains(&&Tag::Offline);
         // What works on the project's files says so by paths.
         let local = tags.iter().any(|tag| matches!(tag, Tag::Path(..)));
@@ -150,9 +155,9 @@ impl Machine<'_> {
                     let effect = if doing.dry { Effect::Read } else { *effect };
                     self.touch_named(effect, &what);
                 }
-                Tag::Find(kind) if !doing.dry => self.find(*kind, format!("`{what}`")),
+                Tag::Find(kind) if !doing.dry => self.find(*kind, format!("`{}`", *what)),
                 Tag::Unknown => {
-                    let message = format!("what `{what}` does is not analysed");
+                    let message = format!("what `{}` does is not analysed", *what);
                     self.unknown(UnknownKind::Option, Effect::Execute, message);
                 }
                 Tag::SendsInput if stdin.text.as_deref() == Some("") => {}
