@@ -24,6 +24,8 @@ static SURFACE: LazyLock<Surface> = LazyLock::new(|| {
         effect: "update".to_owned(),
         reversibility: "snapshot".to_owned(),
         readable: json!(tool.effect) == "read",
+        outputs: Vec::new(),
+        secrets: Vec::new(),
     });
     Surface {
         groups: vec![("files".to_owned(), String::new()), ("mail".to_owned(), String::new())],

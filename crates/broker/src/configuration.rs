@@ -333,6 +333,20 @@ impl Configuration {
         })
     }
 
+    /// The secrets that the broker itself uses, in order.
+    pub(crate) fn own_secrets(&self) -> Vec<String> {
+        let providers = self.providers.values().filter_map(|provider| provider.key.as_deref());
+        let servers = self.mcp.values().filter_map(|server| server.key.as_deref());
+        let channels = self.channels.values().map(|channel| channel.webhook.as_str());
+        let password = self.mail.iter().filter_map(|mail| mail.password.as_deref());
+        let tokens = self.secrets.values().filter_map(|secret| match &secret.from {
+            Source::Vault(vault) => Some(vault.token.as_str()),
+            Source::Env(_) | Source::File(_) | Source::Keyring { .. } | Source::Command(_) => None,
+        });
+        let own: BTreeSet<&str> = providers.chain(servers).chain(channels).chain(password).chain(tokens).collect();
+        own.into_iter().filter(|name| self.secrets.contains_key(*name)).map(str::to_owned).collect()
+    }
+
     /// The environment variables that it names.
     pub(crate) fn variables(&self) -> BTreeSet<&str> {
         self.secrets

@@ -271,6 +271,7 @@ impl Parts {
         Facts {
             providers: self.models.facts(),
             secrets: self.configuration.secrets.keys().cloned().collect(),
+            own: self.configuration.own_secrets(),
             mcp: self.mcp.facts(),
             mail: self.configuration.mail.is_some(),
             channels: self.configuration.channels.keys().cloned().collect(),

@@ -19,6 +19,7 @@ use countersign_plan::resolve::Outputs;
 use countersign_plan::saga::Undo;
 use countersign_plan::time::Timestamp;
 use countersign_plan::verdict::Verdict;
+use countersign_policy::flow::{Label, Level, Readers, Session};
 use countersign_policy::review::{ReversibleBy, StepReview};
 use serde_json::Value;
 
@@ -33,6 +34,10 @@ pub(crate) struct Dossier {
     pub(crate) goal: String,
     /// Whether somebody gave the goal; else it only names a single intent.
     pub(crate) pinned: bool,
+    /// Whether goal and inputs were given before a planner of ours wrote the plan.
+    pub(crate) authentic: bool,
+    /// What that planner had seen when it wrote it; none for whoever proposes from outside.
+    pub(crate) seen: Option<Label>,
     pub(crate) origin: String,
     pub(crate) plan: Plan,
     pub(crate) draft: Draft,
@@ -51,6 +56,14 @@ pub(crate) struct Counted {
     pub(crate) digest: Digest,
     pub(crate) by: Principal,
     pub(crate) key: KeyId,
+}
+
+/// How far the words of a plan are trusted whose planner had seen so much; whoever proposes from outside says himself what he is. A
+/// planner that knows what not everybody may read says nothing in the user's name: its words keep their readers.
+pub(crate) fn words(seen: Option<Label>, session: &Session) -> (Level, Session) {
+    let Some(seen) = seen else { return (Level::Open, session.clone()) };
+    let most = if seen.readers == Readers::ANYONE { Level::User } else { Level::Party };
+    (seen.level.min(most), session.clone().having_seen(seen))
 }
 
 impl Dossier {

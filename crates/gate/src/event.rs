@@ -10,6 +10,7 @@ use countersign_plan::observation::Observation;
 use countersign_plan::permit::Phase;
 use countersign_plan::resolve::Inputs;
 use countersign_plan::verdict::Mode;
+use countersign_policy::flow::Label;
 use serde_json::Value;
 
 use crate::configuration::Configuration;
@@ -180,6 +181,9 @@ pub struct Submission {
     pub revises: Option<CaseId>,
     /// The case of a goal whose planner wants to read this: a case of its own, that only reads.
     pub parent: Option<CaseId>,
+    /// The label of everything that the planner of a goal was shown, by the daemon's account: its words have it (FLOW rule 6).
+    /// [`Label::TOP`] where that is not known. What an outside agent has seen nobody knows: its words are open.
+    pub seen: Label,
     /// The compiled configuration that judges.
     pub configuration: Arc<Configuration>,
     /// Where that configuration came from, so that it can be compiled again after a restart; recorded, and given back in

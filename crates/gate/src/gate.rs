@@ -291,8 +291,8 @@ impl Gate {
 
     /// Closed cases are kept for a while.
     fn forget(&mut self) {
+        let closed = |slot: &Slot| matches!(slot.life.stage(), machine::Stage::Closed(..));
         let over = |case: &CaseId| {
-            let closed = |slot: &Slot| matches!(slot.life.stage(), machine::Stage::Closed(..));
             self.cases.get(case).is_none_or(closed) && self.goals.get(case).is_none_or(|quest| quest.closed.is_some())
         };
         let fresh = self.cases.keys().chain(self.goals.keys()).filter(|case| over(case) && !self.ended.contains(case));
@@ -301,7 +301,6 @@ impl Gate {
         while self.ended.len() > KEPT {
             let oldest = self.ended.remove(0);
             // One that was revised since is open again.
-            let closed = |slot: &Slot| matches!(slot.life.stage(), machine::Stage::Closed(..));
             if self.cases.get(&oldest).is_none_or(closed) {
                 self.cases.remove(&oldest);
                 self.goals.remove(&oldest);

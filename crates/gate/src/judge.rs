@@ -16,7 +16,7 @@ use countersign_policy::flow::Level;
 use countersign_policy::review::{Request, StepReview, recheck};
 use serde_json::{Value, json};
 
-use crate::case::Running;
+use crate::case::{Running, words};
 use crate::configuration::{Configuration, Places};
 use crate::confine::{Confined, NoLeave, Task};
 
@@ -26,8 +26,6 @@ pub(crate) struct Judging<'a> {
     pub(crate) running: &'a Running,
     pub(crate) step: &'a StepId,
     pub(crate) phase: Phase,
-    /// Whether the case was opened for a goal.
-    pub(crate) pursued: bool,
     pub(crate) present: &'a Configuration,
     pub(crate) places: &'a Places,
     pub(crate) facts: &'a dyn Facts,
@@ -49,7 +47,7 @@ impl Judging<'_> {
             Phase::Snapshot | Phase::Act => {
                 let tool = self.tool(&step.action)?;
                 let args = self.arguments(tool, &step.args)?;
-                let (fresh, reasons) = recheck(&self.request(&dossier.draft), self.step, &args);
+                let (fresh, reasons) = recheck(&self.request(&dossier.draft, &words(dossier.seen, self.facts.session())), self.step, &args);
                 if let Some(drift) = drift(approved, &fresh, &reasons, &step.args) {
                     return Err(drift);
                 }
@@ -115,7 +113,7 @@ impl Judging<'_> {
         args.references(&mut |_, expr| chosen |= matches!(expr, Expr::From { .. }));
         let args = self.arguments(tool, args)?;
         let draft = single(step, action, &args, privileges_of(&self.running.dossier().draft))?;
-        let (fresh, reasons) = recheck(&self.request(&draft), &step.id, &args);
+        let (fresh, reasons) = recheck(&self.request(&draft, &words(self.running.dossier().seen, self.facts.session())), &step.id, &args);
         let asked = self.running.dossier().verdict.decision == Decision::RequireApproval;
         let answered = match fresh.decision {
             Decision::Allow => true,
@@ -129,7 +127,7 @@ impl Judging<'_> {
         self.task(step, action, &args, &fresh).act()
     }
 
-    fn request<'b>(&'b self, draft: &'b Draft) -> Request<'b> {
+    fn request<'b>(&'b self, draft: &'b Draft, (planner, session): &'b (Level, Session)) -> Request<'b> {
         let dossier = self.running.dossier();
         Request {
             draft,
@@ -143,9 +141,9 @@ impl Judging<'_> {
             mode: dossier.plan.mode,
             // Nobody's goal asks for taking back, nor does the name that a single intent is given.
             pinned_goal: Some(draft.goal()).filter(|goal| dossier.pinned && dossier.goal == *goal),
-            authentic: self.pursued,
-            planner: Level::Open,
-            session: self.facts.session(),
+            authentic: dossier.authentic,
+            planner: *planner,
+            session,
             now: self.now,
         }
     }

@@ -134,6 +134,8 @@ impl Past {
         let mut dossier = Dossier {
             goal: text(&proposal, "goal").ok_or("its goal is missing")?,
             pinned: proposal.get("pinned").and_then(Value::as_bool).ok_or("it does not say who gave its goal")?,
+            authentic: proposal.get("authentic").and_then(Value::as_bool).unwrap_or(false),
+            seen: part(&proposal, "seen").unwrap_or_default(),
             origin: text(&proposal, "origin").ok_or("its origin is missing")?,
             plan,
             draft,

@@ -8,7 +8,17 @@ use crate::history::History;
 use crate::machine::{Event, Message, Next, ProtocolError};
 use crate::prompt;
 use crate::quote::{quoted, visible};
+use crate::room::Room;
 use crate::turn::ANSWER;
+
+/// The least of all observations that is worth a question, in bytes.
+const LEAST: usize = 256;
+
+fn question(goal: &str, results: &[RunResult], room: &Room) -> Request {
+    let told = prompt::results(goal, results, room);
+    let messages = History::default().messages(prompt::answering(), told, room.past);
+    Request { messages, schema: None, max_tokens: room.max_tokens }
+}
 
 /// An answer that is being written.
 #[derive(Debug)]
@@ -21,13 +31,18 @@ impl Answering {
     /// Begins; the one question, or giving up where no inference is left for it.
     pub fn start(goal: &str, results: &[RunResult], bounds: Bounds) -> (Self, Next) {
         let asked = bounds.inferences > 0;
+        let mut room = Room::of(&bounds);
         let next = if asked {
-            let messages = History::default().messages(prompt::answering(), prompt::results(goal, results));
-            Next::Say(Message::Infer(Request { messages, schema: None, max_tokens: bounds.max_tokens }))
+            let mut request = question(goal, results, &room);
+            while !room.holds(&request) && room.observations > LEAST {
+                room.observations /= 2;
+                request = question(goal, results, &room);
+            }
+            Next::Say(Message::Infer(request))
         } else {
             Next::Say(Message::give_up("no inference is left for the answer"))
         };
-        (Self { asked, max_tokens: bounds.max_tokens }, next)
+        (Self { asked, max_tokens: room.max_tokens }, next)
     }
 
     /// What follows an event: the end.

@@ -5,8 +5,6 @@ use countersign_wire::infer::{Message, Role};
 
 use crate::quote::inert;
 
-/// The most that is sent of past exchanges, in bytes.
-pub const LIMIT: usize = 256 << 10;
 /// The most that is kept of one answer of the model, in bytes.
 const SAID: usize = 48 << 10;
 /// The most of an answer once it is old, in bytes.
@@ -33,15 +31,16 @@ pub struct History {
 }
 
 impl History {
-    /// Adds an exchange: the model's answer, what it is told next, and in brief what that was.
-    pub fn push(&mut self, said: &str, told: String, brief: String) {
-        self.exchanges.push(Exchange { said: inert(said, SAID), told, brief });
+    /// Adds an exchange: the model's answer, of which at most `room` bytes are kept, what it is told next, and in brief what that
+    /// was.
+    pub fn push(&mut self, said: &str, told: String, brief: String, room: usize) {
+        self.exchanges.push(Exchange { said: inert(said, SAID.min(room)), told, brief });
     }
 
-    /// The conversation that begins with `system` and the task.
+    /// The conversation that begins with `system` and the task; past exchanges have `room` bytes.
     #[must_use]
-    pub fn messages(&self, system: String, task: String) -> Vec<Message> {
-        let mut left = LIMIT;
+    pub fn messages(&self, system: String, task: String, room: usize) -> Vec<Message> {
+        let mut left = room;
         let mut newest_first = Vec::new();
         let mut dropped = 0;
         for exchange in self.exchanges.iter().rev() {

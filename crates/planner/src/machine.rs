@@ -10,13 +10,14 @@ use std::collections::BTreeSet;
 use countersign_plan::id::ToolName;
 use countersign_plan::observation::Observation;
 use countersign_plan::verdict::Verdict;
-use countersign_wire::infer::{Answer, FailureKind, Finish, Outcome, REQUEST_LIMIT, Request};
+use countersign_wire::infer::{Answer, FailureKind, Finish, Outcome, Request};
 use countersign_wire::planner::{Bounds, RunResult, Surface, Task};
 use serde_json::{Map, Value};
 
 use crate::answering::Answering;
 use crate::history::History;
 use crate::quote::{quoted, visible};
+use crate::room::Room;
 use crate::turn::{self, Offer, REASON, Turn};
 use crate::{prompt, schema};
 
@@ -228,6 +229,8 @@ pub struct Drafting {
     bounds: Bounds,
     /// What is left.
     left: Bounds,
+    /// What a question may hold.
+    room: Room,
     /// Mistakes in a row.
     mistakes: u32,
     /// Why the last attempt came to nothing.
@@ -246,6 +249,7 @@ impl Drafting {
             asked: BTreeSet::new(),
             bounds,
             left: bounds,
+            room: Room::of(&bounds),
             mistakes: 0,
             trouble: String::new(),
             history: History::default(),
@@ -285,7 +289,7 @@ impl Drafting {
             }
             (State::Reading(said, action), Event::Observed(observation)) => {
                 let brief = format!("(What {action} showed is left out here; read again if need be.)");
-                self.told(&said, prompt::observed(action.as_str(), &observation), &brief)
+                self.told(&said, prompt::observed(action.as_str(), &observation, &self.room), &brief)
             }
             (State::Reading(said, _), Event::Refused { code, message }) => {
                 self.told(&said, prompt::refused("The read", &code, &message), "The read was refused.")
@@ -295,7 +299,7 @@ impl Drafting {
                 Next::Wait
             }
             (State::Reviewing(said), Event::Reviewed { verdict, waiting: false }) => {
-                let told = prompt::reviewed(&verdict);
+                let told = prompt::reviewed(&verdict, &self.room);
                 self.unrun(&said, told, "The gate refused that plan.")
             }
             (State::Reviewing(said), Event::Refused { code, message }) => {
@@ -313,7 +317,7 @@ impl Drafting {
         match answer.finish {
             Finish::Refusal => return self.give_up(&format!("the model declined: {}", quoted(&answer.text, 1000))),
             Finish::Length => {
-                let what = format!("it was cut at {} tokens; write less", self.bounds.max_tokens);
+                let what = format!("it was cut at {} tokens; write less", self.room.max_tokens);
                 return self.mistake(&answer.text, &what);
             }
             Finish::Stop => {}
@@ -348,7 +352,7 @@ impl Drafting {
 
     /// An answer that is no decision: the model hears what is wrong with it, a bounded number of times in a row.
     fn mistake(&mut self, said: &str, what: &str) -> Next {
-        self.history.push(said, prompt::mistake(what), "That answer could not be used.".to_owned());
+        self.history.push(said, prompt::mistake(what), "That answer could not be used.".to_owned(), self.room.past);
         self.garbage(what)
     }
 
@@ -384,7 +388,9 @@ impl Drafting {
         match result.stage.as_str() {
             // The answer is for a planner that has read nothing on the way.
             "completed" => Next::End,
-            "stopped" | "denied" | "expired" => self.told(said, prompt::stopped(result), "The plan did not complete."),
+            "stopped" | "denied" | "expired" => {
+                self.told(said, prompt::stopped(result, &self.room), "The plan did not complete.")
+            }
             "halted" | "indeterminate" => {
                 let detail = format!("the plan is {}; a person decides: {}", result.stage, result.detail);
                 self.give_up(&detail)
@@ -394,7 +400,7 @@ impl Drafting {
     }
 
     fn told(&mut self, said: &str, told: String, brief: &str) -> Next {
-        self.history.push(said, told, brief.to_owned());
+        self.history.push(said, told, brief.to_owned(), self.room.past);
         self.infer()
     }
 
@@ -404,19 +410,31 @@ impl Drafting {
             return self.give_up(&format!("{} inferences were not enough{last}", self.bounds.inferences));
         }
         self.left.inferences -= 1;
-        let mut messages = self
-            .history
-            .messages(prompt::planning(&self.surface, &self.asked), prompt::task(&self.goal, &self.cwd, &self.inputs));
-        if let Some(last) = messages.last_mut() {
-            last.content.push_str(&prompt::left(self.left.inferences, self.left.reads, self.left.drafts));
+        let mut request = self.question(self.room.past);
+        if !self.room.holds(&request) {
+            request = self.question(0);
         }
-        let schema = Some(schema::turn(&self.offer()));
-        let request = Request { messages, schema, max_tokens: self.bounds.max_tokens };
-        if !serde_json::to_vec(&request).is_ok_and(|bytes| bytes.len() <= REQUEST_LIMIT) {
-            return self.give_up("the tools and inputs do not fit into one question to a model; load fewer groups");
+        if !self.room.holds(&request) {
+            // Then the model is asked for the form in words alone.
+            request.schema = None;
+        }
+        if !self.room.holds(&request) {
+            return self.give_up(&self.room.too_small());
         }
         self.state = State::Inferring;
         Next::Say(Message::Infer(request))
+    }
+
+    /// The next question, with at most `past` bytes of the exchanges so far and the last one in any case.
+    fn question(&self, past: usize) -> Request {
+        let system = prompt::planning(&self.surface, &self.asked, &self.room);
+        let task = prompt::task(&self.goal, &self.cwd, &self.inputs, &self.room);
+        let mut messages = self.history.messages(system, task, past);
+        if let Some(last) = messages.last_mut() {
+            last.content.push_str(&prompt::left(self.left.inferences, self.left.reads, self.left.drafts));
+        }
+        let schema = Some(schema::turn(&self.offer(), self.room.form));
+        Request { messages, schema, max_tokens: self.room.max_tokens }
     }
 
     fn give_up(&mut self, reason: &str) -> Next {

@@ -8,14 +8,9 @@ use countersign_wire::planner::{RunResult, Surface, SurfaceTool};
 use serde_json::{Map, Value, json};
 
 use crate::quote::{block, inert, quoted, visible, word};
+use crate::room::Room;
 use crate::signature;
 
-/// The most that is shown of one observation, in bytes.
-const OBSERVATION: usize = 24 << 10;
-/// The most that is shown of all observations of a run, in bytes.
-const OBSERVATIONS: usize = 96 << 10;
-/// The most that is shown of the inputs, in bytes.
-const INPUTS: usize = 16 << 10;
 /// The most that is shown of a message of the gate, in bytes.
 const MESSAGE: usize = 800;
 /// The most reasons of a verdict that are shown.
@@ -43,7 +38,8 @@ Answer each time with one JSON object and nothing else: {\"thought\": \"a senten
 STEP is {\"id\": \"s1\", \"action\": \"TOOL\", \"args\": {…}, \"reason\": \"why\", \"expect\": [EXPECT], \"rollback\": ROLLBACK, \"needs\": [], \
 \"change_request\": null}; all but id, action and args may be left out. Steps run in the order in which they stand.
 - `action` is a loaded tool, `args` are its arguments. A value may be {\"$from\": \"s1\", \"at\": \"/field\"} (output of an earlier step, \
-by JSON pointer), {\"$input\": \"name\"} (an input, listed with the goal), {\"$secret\": \"name\"} (where a tool takes one), or \
+by JSON pointer), {\"$input\": \"name\"} (an input, listed with the goal), {\"$secret\": \"name\"} (a secret, only where its tool's line says \
+which; you never see its value), or \
 {\"$join\": [part, …]} (one string of strings, integers and references).
 - EXPECT is checked after the step, and a miss stops the plan: {\"output\": \"/field\", \"equals\" | \"matches\" | \"exists\" | \"min\" | \"max\": …}, \
 {\"exit_code\": 0}, {\"http_status\": 200}, {\"file\": \"path\", \"exists\": true}, {\"file\": \"path\", \"sha256\": \"hex\"}. Exit code 0 \
@@ -59,17 +55,17 @@ If the goal asked for information, give it. Write plain text, short, with no lin
 
 /// The system message of a planner that drafts.
 #[must_use]
-pub fn planning(surface: &Surface, asked: &BTreeSet<String>) -> String {
-    format!("{PLANNING}\n\n{DATA}\n\n{}", signature::surface(surface, asked))
+pub fn planning(surface: &Surface, asked: &BTreeSet<String>, room: &Room) -> String {
+    format!("{PLANNING}\n\n{DATA}\n\n{}", signature::surface(surface, asked, room.tools))
 }
 
 /// The first message of a planner that drafts.
 #[must_use]
-pub fn task(goal: &str, cwd: &str, inputs: &Map<String, Value>) -> String {
+pub fn task(goal: &str, cwd: &str, inputs: &Map<String, Value>, room: &Room) -> String {
     let mut out = format!("Goal:\n{}\n\nRelative paths start from {}.\n", visible(goal, 4 * GOAL), quoted(cwd, 4096));
     if !inputs.is_empty() {
         let inputs = Value::Object(inputs.clone());
-        out.push_str(&format!("{}\n", block("Inputs given with the goal", &inputs, INPUTS)));
+        out.push_str(&format!("{}\n", block("Inputs given with the goal", &inputs, room.inputs)));
     }
     out
 }
@@ -99,12 +95,12 @@ pub fn loaded(new: &[&SurfaceTool]) -> String {
 
 /// What a read showed.
 #[must_use]
-pub fn observed(action: &str, observation: &Observation) -> String {
+pub fn observed(action: &str, observation: &Observation, room: &Room) -> String {
     let mut value = json!({"ending": observation.ending, "output": observation.output});
     if let (Value::Object(members), false) = (&mut value, observation.dropped.is_empty()) {
         members.insert("dropped_bytes".to_owned(), json!(observation.dropped));
     }
-    block(&format!("What {} showed", word(action)), &value, OBSERVATION)
+    block(&format!("What {} showed", word(action)), &value, room.observation)
 }
 
 /// A request that was not met.
@@ -113,16 +109,16 @@ pub fn refused(what: &str, code: &str, message: &str) -> String {
     format!("{what} was refused: [{}] {}", word(code), quoted(message, MESSAGE))
 }
 
-/// The gate's reasons, one on a line.
+/// The gate's reasons, one on a line, in about `room` bytes.
 #[must_use]
-pub fn reasons(verdict: &Verdict) -> String {
+pub fn reasons(verdict: &Verdict, room: usize) -> String {
     let mut out = String::new();
-    for reason in verdict.reasons.iter().take(REASONS) {
+    for (i, reason) in verdict.reasons.iter().enumerate() {
+        if i >= REASONS || (i > 0 && out.len() >= room) {
+            out.push_str(&format!("- and {} more\n", verdict.reasons.len() - i));
+            break;
+        }
         out.push_str(&format!("- {}\n", one(reason)));
-    }
-    let more = verdict.reasons.len().saturating_sub(REASONS);
-    if more > 0 {
-        out.push_str(&format!("- and {more} more\n"));
     }
     out
 }
@@ -136,21 +132,21 @@ fn one(reason: &Reason) -> String {
 
 /// A verdict that lets nothing run.
 #[must_use]
-pub fn reviewed(verdict: &Verdict) -> String {
+pub fn reviewed(verdict: &Verdict, room: &Room) -> String {
     format!(
         "The gate decided `{}` on the plan; nothing was done:\n{}Mend the plan and propose it again as a whole, or give up. Do not \
          look for a way around a refusal.",
         verdict.decision,
-        reasons(verdict)
+        reasons(verdict, room.observation)
     )
 }
 
 /// A run that did not complete.
 #[must_use]
-pub fn stopped(result: &RunResult) -> String {
+pub fn stopped(result: &RunResult, room: &Room) -> String {
     format!(
         "The plan did not complete.\n{}\nPropose a plan for what is left, which is judged and approved anew, or answer or give up.",
-        run(result, OBSERVATION)
+        run(result, room.observation)
     )
 }
 
@@ -162,14 +158,14 @@ pub fn answering() -> String {
 
 /// The only message to a planner that answers.
 #[must_use]
-pub fn results(goal: &str, results: &[RunResult]) -> String {
-    let share = OBSERVATIONS / results.len().max(1);
+pub fn results(goal: &str, results: &[RunResult], room: &Room) -> String {
+    let share = room.observations / results.len().max(1);
     let mut out = format!("Goal:\n{}\n", visible(goal, 4 * GOAL));
     if results.is_empty() {
         out.push_str("\nNothing was carried out.\n");
     }
     for (i, result) in results.iter().enumerate() {
-        if out.len() > 2 * OBSERVATIONS {
+        if out.len() > goal.len().saturating_add(2 * room.observations) {
             out.push_str(&format!("\n({} later runs do not fit here.)\n", results.len() - i));
             break;
         }

@@ -69,10 +69,10 @@ pub fn quoted(text: &str, limit: usize) -> String {
     writer.out
 }
 
-/// A word that is one (letters, digits, `_ - . : / @`), as it is; anything else quoted.
+/// A word that is one (letters, digits, `_ - . : / @ *`), as it is; anything else quoted.
 #[must_use]
 pub fn word(text: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | ':' | '/' | '@');
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | ':' | '/' | '@' | '*');
     if !text.is_empty() && text.len() <= 128 && text.chars().all(plain) { text.to_owned() } else { quoted(text, KEY) }
 }
 

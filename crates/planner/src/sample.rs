@@ -9,7 +9,12 @@ use serde_json::{Value, json};
 
 pub(crate) const GOAL: &str = "Archive the report";
 
-pub(crate) const BOUNDS: Bounds = Bounds { inferences: 12, reads: 3, drafts: 3, max_tokens: 2000 };
+pub(crate) const BOUNDS: Bounds = Bounds { inferences: 12, reads: 3, drafts: 3, max_tokens: 2000, context: 0 };
+
+/// With a model that has so many tokens.
+pub(crate) const fn within(context: u32) -> Bounds {
+    Bounds { context, ..BOUNDS }
+}
 
 /// The built-in tools of these groups, loaded; all groups to be had.
 pub(crate) fn surface(loaded: &[&str]) -> Surface {
@@ -29,6 +34,12 @@ pub(crate) fn surface(loaded: &[&str]) -> Surface {
                 effect: word(json!(definition.effect)),
                 reversibility: word(json!(definition.reversibility)),
                 readable: json!(definition.effect) == "read",
+                outputs: definition.output.fields.iter().map(|field| field.at.to_string()).collect(),
+                secrets: definition
+                    .accepts_secret
+                    .iter()
+                    .map(|at| (at.to_string(), vec!["token".to_owned()]))
+                    .collect(),
             });
         }
     }

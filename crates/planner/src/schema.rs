@@ -6,14 +6,14 @@
 //! this, or are large, takes them as JSON text. [`crate::turn`] reads all of that back. What the schema cannot say (an
 //! order, a bound) is checked there too: a provider may ignore a schema.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Map, Value, json};
 
 use crate::turn::{Offer, is_open};
 
 /// The largest schema of one tool's arguments, in bytes.
 const TOOL: usize = 4 << 10;
-/// The largest schema of tools in all, in bytes; the arguments of those that come later are JSON text.
-const TOOLS: usize = 64 << 10;
 /// What a step costs beside its arguments, in bytes.
 const AROUND: usize = 800;
 /// The deepest arguments that are written out.
@@ -21,10 +21,10 @@ const DEPTH: usize = 3;
 /// The most alternatives that are written out.
 const FORMS: usize = 64;
 
-/// The schema of the next turn.
+/// The schema of the next turn. Tools have about `room` bytes in all; the arguments of those that come later are JSON text.
 #[must_use]
-pub fn turn(offer: &Offer<'_>) -> Value {
-    let mut left = TOOLS;
+pub fn turn(offer: &Offer<'_>, room: usize) -> Value {
+    let mut left = room;
     let mut forms = Vec::new();
     let groups: Vec<&str> = offer.groups().collect();
     if !groups.is_empty() {
@@ -69,7 +69,17 @@ fn define(defs: &mut Map<String, Value>, offer: &Offer<'_>, left: &mut usize) {
         references.push(closed([("$input", json!({"type": "string", "enum": names}))]));
     }
     let parts = any_of([&[text(), json!({"type": "integer"})], references.as_slice()].concat());
-    references.push(closed([("$secret", text())]));
+    let secrets: BTreeSet<&str> = offer
+        .surface
+        .tools
+        .iter()
+        .flat_map(|tool| &tool.secrets)
+        .flat_map(|(_, names)| names)
+        .map(String::as_str)
+        .collect();
+    if !secrets.is_empty() {
+        references.push(closed([("$secret", json!({"type": "string", "enum": secrets}))]));
+    }
     let join = closed([("$join", json!({"type": "array", "items": parts}))]);
     let mut put = |name: &str, schema: Value| defs.insert(name.to_owned(), schema);
     put("reference", any_of(references));

@@ -1,4 +1,4 @@
-//! A tool as one line: `write_file(path: string, content: string) "…" [update, snapshot]`.
+//! A tool as one line: `write_file(path: string, content: string) "…" [update, snapshot] -> /bytes`.
 //!
 //! A manifest may come with a server that nobody here wrote, so that everything in it is bounded and quoted.
 
@@ -19,32 +19,35 @@ const NOTE: usize = 100;
 const DEPTH: usize = 3;
 /// The most members or alternatives that are written out.
 const MEMBERS: usize = 24;
-/// The most that is said about all tools, in bytes.
-const SURFACE: usize = 96 << 10;
+/// The most fields of a result, places for secrets, and names of secrets that are written out.
+const FIELDS: usize = 24;
 
-/// The tools that are loaded, and the groups that can be; `asked` are those that were loaded already.
+/// The tools that are loaded, and the groups that can be; `asked` are those that were loaded already. At most about `room` bytes,
+/// of which the groups get a quarter.
 #[must_use]
-pub fn surface(surface: &Surface, asked: &BTreeSet<String>) -> String {
+pub fn surface(surface: &Surface, asked: &BTreeSet<String>, room: usize) -> String {
     let mut out = String::from("Groups of tools:\n");
-    lines(&mut out, &surface.groups, |(name, about)| {
+    lines(&mut out, &surface.groups, room / 4, |(name, about)| {
         let loaded = if asked.contains(name) { " (loaded)" } else { "" };
         format!("- {}{loaded} {}", word(name), quoted(about, DESCRIPTION))
     });
     out.push_str("\nLoaded tools:\n");
-    lines(&mut out, &surface.tools, tool);
+    lines(&mut out, &surface.tools, room, tool);
     out
 }
 
-fn lines<T>(out: &mut String, items: &[T], line: impl Fn(&T) -> String) {
+fn lines<T>(out: &mut String, items: &[T], room: usize, line: impl Fn(&T) -> String) {
     if items.is_empty() {
         out.push_str("(none)\n");
     }
     for (i, item) in items.iter().enumerate() {
-        if out.len() >= SURFACE {
+        let line = line(item);
+        // The first stands there whatever the room: a planner without a tool could do nothing.
+        if i > 0 && out.len() + line.len() >= room {
             out.push_str(&format!("({} more do not fit here)\n", items.len() - i));
             return;
         }
-        out.push_str(&line(item));
+        out.push_str(&line);
         out.push('\n');
     }
 }
@@ -59,13 +62,35 @@ pub fn tool(tool: &SurfaceTool) -> String {
     }
     let readable = if tool.readable { ", readable" } else { "" };
     format!(
-        "- {}({}) {} [{}, {}{readable}]",
+        "- {}({}) {} [{}, {}{readable}]{}{}",
         word(&tool.name),
         cut(form, ARGUMENTS),
         quoted(&tool.description, DESCRIPTION),
         word(&tool.effect),
         word(&tool.reversibility),
+        outputs(tool),
+        secrets(tool),
     )
+}
+
+/// The declared fields of the result: what `$from` and `expect` may name.
+fn outputs(tool: &SurfaceTool) -> String {
+    if tool.outputs.is_empty() { String::new() } else { format!(" -> {}", listed(&tool.outputs)) }
+}
+
+/// Where a secret may stand, and which: names only.
+fn secrets(tool: &SurfaceTool) -> String {
+    let mut out = String::new();
+    for (at, names) in tool.secrets.iter().take(FIELDS).filter(|(_, names)| !names.is_empty()) {
+        out.push_str(&format!("; secrets for {}: {}", word(at), listed(names)));
+    }
+    out
+}
+
+fn listed(names: &[String]) -> String {
+    let more = names.len().saturating_sub(FIELDS);
+    let named = names.iter().take(FIELDS).map(|name| word(name)).collect::<Vec<_>>().join(", ");
+    if more > 0 { format!("{named} and {more} more") } else { named }
 }
 
 /// The members of an object: required ones first, as people write a call.

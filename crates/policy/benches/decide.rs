@@ -14,7 +14,7 @@ use countersign_plan::resolve::Inputs;
 use countersign_plan::tool::Manifest;
 use countersign_plan::verdict::{Decision, Mode};
 use countersign_policy::changes::Changes;
-use countersign_policy::deployment::{Deployment, Own};
+use countersign_policy::deployment::{Deployment, DeploymentDocument, Own};
 use countersign_policy::facts::AsWritten;
 use countersign_policy::flow::{Level, Session};
 use countersign_policy::policy::{Policy, PolicyDocument};
@@ -37,7 +37,8 @@ fn actions(c: &mut Criterion) {
 fn plans(c: &mut Criterion) {
     let manifest = Manifest::builtin().expect("the built-in manifest");
     let deployment =
-        Deployment::default_for("/srv/project-500", "/home/user", &Own::default()).expect("the default deployment");
+        Deployment::compile(DeploymentDocument::empty(), "/srv/project-500", "/home/user", &Own::default())
+            .expect("the default deployment");
     let policy = Policy::compile(&PolicyDocument::empty(), deployment.place()).expect("the empty policy");
     let rules = rules::policy(Shape::Paths);
     let bytes = fifty_steps();

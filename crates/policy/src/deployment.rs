@@ -152,14 +152,6 @@ impl Deployment {
         })
     }
 
-    /// Safe defaults where there is no deployment: the current folder is the workspace, nobody and no host is known.
-    ///
-    /// # Errors
-    /// `workspace` or `home` is no absolute path.
-    pub fn default_for(workspace: &str, home: &str, own: &Own) -> Result<Self, DeploymentError> {
-        Self::compile(DeploymentDocument::empty(), workspace, home, own)
-    }
-
     /// What the deployment says after merging, without built-in protections.
     #[must_use]
     pub const fn document(&self) -> &DeploymentDocument {
@@ -312,18 +304,6 @@ impl Deployment {
     #[must_use]
     pub fn user(&self) -> Option<&str> {
         self.user.as_deref()
-    }
-
-    /// Who approves.
-    #[must_use]
-    pub fn approval_mode(&self) -> ApprovalMode {
-        self.document.approval.as_ref().and_then(|a| a.mode).unwrap_or(ApprovalMode::Inline)
-    }
-
-    /// What a sandbox must hold for anything to run.
-    #[must_use]
-    pub fn sandbox_minimum(&self) -> SandboxMinimum {
-        self.document.sandbox.as_ref().and_then(|s| s.minimum).unwrap_or(SANDBOX_MINIMUM)
     }
 
     /// The built-in lines for people: pattern and reason, of restricted, trusted and own resources.

@@ -200,10 +200,4 @@ impl Policy {
     pub fn denies_below(&self, tool: &str, group: Option<&str>, effect: Effect, dir: &str) -> Option<&Rule> {
         self.deny.anchored_below(tool, group, effect, dir)
     }
-
-    /// Whether any deny rule for this tool and effect has paths.
-    #[must_use]
-    pub fn denies_some_paths(&self, tool: &str, group: Option<&str>, effect: Effect) -> bool {
-        self.deny.has_paths(tool, group, effect)
-    }
 }

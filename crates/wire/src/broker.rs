@@ -315,6 +315,8 @@ pub struct Facts {
     pub providers: Vec<Provider>,
     /// Names of secrets.
     pub secrets: Vec<String>,
+    /// Those of them that only the broker itself uses: keys of providers and servers, tokens, passwords. No plan is told of them.
+    pub own: Vec<String>,
     /// MCP servers: name, and the program and arguments of one that runs in the step.
     pub mcp: Vec<McpServer>,
     /// Whether mail can be sent.
@@ -337,6 +339,8 @@ pub struct Provider {
     pub host: String,
     /// The most secret data that it may see.
     pub clearance: String,
+    /// Tokens that a question and its answer have together; 0 where the configuration does not say.
+    pub max_context: u32,
 }
 
 /// An MCP server.

@@ -231,6 +231,8 @@ pub struct Bounds {
     pub drafts: u32,
     /// Tokens of one answer.
     pub max_tokens: u32,
+    /// Tokens that a question and its answer have together with this model; 0 where nobody said. The broker enforces it.
+    pub context: u32,
 }
 
 /// The tools that a planner sees.
@@ -259,6 +261,10 @@ pub struct SurfaceTool {
     pub reversibility: String,
     /// Whether the planner may read with it before it proposes.
     pub readable: bool,
+    /// Fields of its result that its manifest declares, as JSON pointers.
+    pub outputs: Vec<String>,
+    /// Arguments that may be a secret, as JSON pointers, each with the names (never values) of secrets that there are for it.
+    pub secrets: Vec<(String, Vec<String>)>,
 }
 
 /// How the run of a countersigned plan ended, with what its steps showed.

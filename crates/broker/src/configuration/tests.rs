@@ -32,6 +32,7 @@ fn a_whole_document_is_read() {
     assert_eq!(read.default_provider(), Some("claude"));
     assert_eq!(read.variables().into_iter().collect::<Vec<_>>(), ["ANTHROPIC_API_KEY", "VAULT_TOKEN"]);
     assert!(read.providers["local"].clearance > Secrecy::Internal);
+    assert_eq!(read.own_secrets(), ["anthropic", "printed", "ring", "token"], "plans hear of the others alone");
     let Source::Vault(vault) = &read.secrets["database"].from else { panic!("{:?}", read.secrets) };
     assert_eq!(vault.field, Fields::Several(vec!["username".into(), "password".into()]));
 }

@@ -151,6 +151,7 @@ impl Provider {
             model: self.model.clone(),
             host,
             clearance: self.clearance.as_str().to_owned(),
+            max_context: self.max_context.unwrap_or(0),
         }
     }
 

@@ -141,6 +141,7 @@ mod tests {
             model: "small".to_owned(),
             host: "127.0.0.1:8000".to_owned(),
             clearance: "confidential".to_owned(),
+            max_context: 0,
         };
         let facts = Facts { providers: vec![provider], secrets: vec!["key".to_owned()], ..Facts::default() };
         let view = BrokerView { file: "/c/broker.yaml".to_owned(), configured: true, facts, error: String::new() };

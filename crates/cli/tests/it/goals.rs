@@ -177,6 +177,7 @@ fn doctor_names_what_the_broker_can_reach() {
         model: "small".to_owned(),
         host: "127.0.0.1:8000".to_owned(),
         clearance: "confidential".to_owned(),
+        max_context: 0,
     };
     let view = BrokerView {
         file: "/c/broker.yaml".to_owned(),

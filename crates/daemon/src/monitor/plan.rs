@@ -20,8 +20,9 @@ use countersign_plan::id::{CaseId, Principal};
 use countersign_plan::resolve::Inputs;
 use countersign_plan::verdict::Code;
 use countersign_policy::deployment::SecrecyLevel;
+use countersign_policy::flow::Label;
 use countersign_wire::broker::to_broker::{self, Cancel};
-use countersign_wire::planner::{RunResult, Task, ToPlanner, to_planner};
+use countersign_wire::planner::{Bounds, RunResult, Task, ToPlanner, to_planner};
 use countersign_wire::propose::to_monitor::Pursue;
 use countersign_wire::propose::{CaseEvent, PlannerEvent as Told};
 use serde_json::{Map, Value};
@@ -29,7 +30,7 @@ use serde_json::{Map, Value};
 pub(crate) use self::process::PlannerEvent;
 use self::process::{End, Process};
 use self::protocol::{Protocol, Work};
-use self::surface::Loaded;
+use self::surface::{Loaded, Secrets};
 use super::{Answer, ProposeReply, State};
 use crate::peer::Peer;
 use crate::zygote::ChildEvent;
@@ -77,6 +78,8 @@ struct Session {
     loaded: Loaded,
     /// The strictest of what it has seen. A new planner starts with what it is shown.
     secrecy: SecrecyLevel,
+    /// The label of everything that it was told beside its goal and its tools: the label of its words (FLOW rule 6).
+    seen: Label,
     /// What it is told once its deed is recorded.
     reply: Option<to_planner::Kind>,
     /// The question that a model has.
@@ -208,6 +211,7 @@ impl State {
             provider,
             loaded: Loaded::default(),
             secrecy: SecrecyLevel::Public,
+            seen: Label::BOTTOM,
             reply: None,
             question: None,
             reading: None,
@@ -244,20 +248,18 @@ impl State {
             Err(reason) => return self.planner_lost(case, &reason),
         };
         let Some(session) = self.plans.sessions.get(case) else { return };
+        let bounds = Bounds { context: self.context_of(&session.provider), ..session.protocol.bounds() };
+        let secrets = Secrets { names: &self.names_of_secrets(), deployment: &configuration.deployment };
         let Some(enforcement) = session.process.enforcement.clone() else { return };
         let task = match session.protocol.work() {
             Work::Draft => Task::Draft {
                 goal: session.goal.clone(),
                 inputs: serde_json::to_value(&session.inputs).unwrap_or_default(),
                 cwd: session.cwd.clone(),
-                surface: session.loaded.surface(&configuration.manifest),
-                bounds: session.protocol.bounds(),
+                surface: session.loaded.surface(&configuration.manifest, &secrets),
+                bounds,
             },
-            Work::Answer => Task::Answer {
-                goal: session.goal.clone(),
-                results: session.results.clone(),
-                bounds: session.protocol.bounds(),
-            },
+            Work::Answer => Task::Answer { goal: session.goal.clone(), results: session.results.clone(), bounds },
         };
         let task = serde_json::to_vec(&task).unwrap_or_default();
         let told = match session.protocol.work() {

@@ -15,7 +15,7 @@ use countersign_plan::id::{CaseId, Principal};
 use countersign_plan::resolve::Inputs;
 use countersign_plan::time::Span;
 use countersign_plan::verdict::{Code, Mode, Verdict};
-use countersign_policy::flow::Session;
+use countersign_policy::flow::{Label, Session};
 use countersign_policy::review::Review;
 use countersign_wire::propose::from_monitor::{self, Error};
 use countersign_wire::propose::to_monitor::{Kind, Submit};
@@ -200,6 +200,7 @@ impl State {
             check: submit.check,
             revises: None,
             parent: None,
+            seen: Label::TOP,
             configuration,
             origin,
         })

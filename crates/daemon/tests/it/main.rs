@@ -24,3 +24,4 @@ mod network;
 mod outside;
 mod past;
 mod thinker;
+mod told;

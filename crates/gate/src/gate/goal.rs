@@ -122,17 +122,12 @@ impl Gate {
 
     pub(super) fn planner(&mut self, case: &CaseId, did: PlannerDeed, effects: &mut Effects) {
         let now = self.now();
-        let heard = match self.goals.get_mut(case) {
-            None => Err("no case of a planner is open here by this name".to_owned()),
-            Some(quest) => match quest.core.hear(now) {
-                Err(unmet) => Err(unmet.to_string()),
-                Ok(()) if quest.deeds >= MOST_DEEDS => Err(format!("the planner led to {MOST_DEEDS} records")),
-                Ok(()) => {
-                    quest.deeds += 1;
-                    Ok(())
-                }
-            },
-        };
+        let quest = self.goals.get_mut(case).ok_or_else(|| "no case of a planner is open here by this name".to_owned());
+        let heard = quest.and_then(|quest| {
+            quest.core.hear(now).map_err(|unmet| unmet.to_string())?;
+            quest.deeds = quest.deeds.saturating_add(1);
+            if quest.deeds > MOST_DEEDS { Err(format!("the planner led to {MOST_DEEDS} records")) } else { Ok(()) }
+        });
         if let Err(message) = heard {
             refuse_planner(case, Code::PlannerRefused, message.clone(), effects);
             if !self.goals.contains_key(case) {
@@ -274,11 +269,10 @@ impl Gate {
     /// A case of a goal as it may be shown, where no version of a plan says more.
     pub(super) fn goal_summary(&self, case: &CaseId) -> Option<Summary> {
         let quest = self.goals.get(case)?;
-        let requester: Principal = quest.goal.requester.clone();
         Some(Summary {
             case: case.clone(),
             stage: quest.closed.map_or("planning", Ending::as_str),
-            requester,
+            requester: quest.goal.requester.clone(),
             agent: quest.goal.agent.clone(),
             goal: quest.goal.goal.clone(),
             pursued: true,

@@ -75,8 +75,7 @@ impl Gate {
         let running = self.cases.get(case).and_then(|slot| running(&slot.stage));
         let running = running.ok_or_else(|| NoLeave::new(Code::RunHalted, "the case does not run"))?;
         let (places, facts, now) = (&self.settings.places, outside.facts, self.now());
-        let pursued = self.goals.contains_key(case);
-        Judging { running, step, phase, pursued, present, places, facts, now }.judge()
+        Judging { running, step, phase, present, places, facts, now }.judge()
     }
 
     /// The number of the permit of the case with exactly these bytes.

@@ -10,14 +10,14 @@ use countersign_plan::id::{CaseId, ToolName};
 use countersign_plan::intent::Proposal;
 use countersign_plan::tool::Manifest;
 use countersign_plan::verdict::{Code, Decision, Mode, Quorum, Reason, Verdict};
-use countersign_policy::flow::Level;
+use countersign_policy::flow::Label;
 use countersign_policy::review::{Request, Review, review};
 use serde_json::{Value, json};
 
 use super::carry::Note;
 use super::goal::LONGEST_GOAL;
 use super::{Effects, Gate, Outside, Slot};
-use crate::case::{Dossier, Reviewed, Stage};
+use crate::case::{Dossier, Reviewed, Stage, words};
 use crate::directive::Directive;
 use crate::event::Submission;
 use crate::machine::{self, Aim, Case, Input, Terms};
@@ -121,6 +121,12 @@ impl Gate {
         Some((read.draft, judged))
     }
 
+    /// Whether the goal was given before a planner of ours wrote this (a proposal brings its own), and what that planner had seen.
+    fn standing(&self, case: Option<&CaseId>, submission: &Submission) -> (bool, Option<Label>) {
+        let authentic = case.is_some_and(|case| self.goals.contains_key(case));
+        (authentic, (authentic || submission.parent.is_some()).then_some(submission.seen))
+    }
+
     /// The review of a proposal, with the goal that it is held to.
     fn judged(
         &self,
@@ -136,6 +142,8 @@ impl Gate {
             }
             None => read.pinned.clone(),
         };
+        let (authentic, seen) = self.standing(case, submission);
+        let (planner, session) = words(seen, outside.facts.session());
         let judged = review(&Request {
             draft: &read.draft,
             manifest: &configuration.manifest,
@@ -147,11 +155,9 @@ impl Gate {
             requester: &submission.requester,
             mode: submission.mode,
             pinned_goal: pinned.as_deref(),
-            // A proposal brings its own goal; a planner's case was opened with one before the planner began.
-            authentic: case.is_some_and(|case| self.goals.contains_key(case)),
-            // Who proposes says so itself: nothing proves that the words are the user's.
-            planner: Level::Open,
-            session: outside.facts.session(),
+            authentic,
+            planner,
+            session: &session,
             now: self.now(),
         });
         (strict(judged, &read.draft, pinned.as_deref()), pinned)
@@ -166,6 +172,7 @@ impl Gate {
         effects: &mut Effects,
     ) {
         let (mut judged, pinned) = self.judged(Some(&place.case), &read, &submission, outside);
+        let (authentic, seen) = self.standing(Some(&place.case), &submission);
         let configuration = &submission.configuration;
         if submission.parent.is_some() {
             judged = reading(judged, &read.draft, &configuration.manifest);
@@ -189,6 +196,8 @@ impl Gate {
                 let dossier = Dossier {
                     goal,
                     pinned: is_pinned,
+                    authentic,
+                    seen,
                     origin: submission.origin.clone(),
                     plan,
                     draft,
@@ -220,7 +229,8 @@ impl Gate {
         let plan = serde_json::from_slice::<Value>(&dossier.bytes).unwrap_or(Value::Null);
         let proposal = json!({
             "version": dossier.plan.version, "plan": plan, "plan_digest": dossier.digest, "goal": dossier.goal,
-            "pinned": dossier.pinned, "origin": dossier.origin, "check": check, "document": Digest::of(&submission.document),
+            "pinned": dossier.pinned, "authentic": dossier.authentic, "seen": dossier.seen, "origin": dossier.origin,
+            "check": check, "document": Digest::of(&submission.document),
         });
         if first {
             effects.entries.push(record::entry(RecordKind::CaseOpened, &case, now, opened));

@@ -9,6 +9,7 @@ use countersign_plan::digest::Digest;
 use countersign_plan::id::CaseId;
 use countersign_plan::permit::Phase;
 use countersign_plan::verdict::{Code, Decision, Verdict};
+use countersign_policy::flow::{Label, Level, Readers};
 use serde_json::{Value, json};
 
 use crate::house::{House, Person, free, has, one_person, returned, write};
@@ -327,4 +328,67 @@ fn what_the_broker_says_of_its_own_accord_is_on_record_and_an_alert_is_told() {
     assert!(has(&house.event(said(true)), |d| matches!(d, Directive::Alert { .. })));
     assert_eq!(house.records(RecordKind::Alert).len(), 2);
     house.restart();
+}
+
+/// A house with one tool more: it books at a host of the house, and its own argument decides what.
+fn bookings() -> House {
+    let deployment = json!({"schema": "countersign.deployment/v1", "hosts": {"internal": ["*.corp.example"]}, "approval": {"mode": "inline"}});
+    let base = crate::house::configuration(&free(), &deployment);
+    let mut manifest = countersign_plan::tool::Manifest::builtin().unwrap();
+    let tool = json!({
+        "name": "book", "description": "Books a room.", "effect": "update", "reversibility": "compensable",
+        "target": {"kind": "url"}, "controls": ["/room"],
+        "driver": {"http": {"method": "POST", "url": "https://rooms.corp.example/v1/{room}"}},
+        "args": {"type": "object", "additionalProperties": false, "properties": {"room": {"type": "string"}}},
+        "output": {"trust": "user", "secrecy": "internal"},
+    });
+    manifest.extend(vec![tool]).unwrap();
+    let base = Arc::into_inner(base).unwrap();
+    let mut house =
+        House::with(Arc::new(countersign_gate::configuration::Configuration { manifest: Arc::new(manifest), ..base }));
+    house.enroll(&[&Person::new("user:x", 11, &[])]);
+    house
+}
+
+/// FLOW rule 6: the same plan for the same goal, from a planner that had read nothing, and from one that had read what anybody may
+/// have written, or what nobody knows.
+#[test]
+fn a_planners_words_count_for_what_it_has_read() {
+    let goal_of = |house: &House| Goal { goal: "Book a room for the meeting".to_owned(), ..goal(house) };
+    let plan = json!({"schema": "countersign.plan/v1", "goal": "Book a room for the meeting", "steps": [
+        {"id": "book", "action": "book", "args": {"room": "room-seven"},
+         "rollback": {"action": "book", "args": {"room": "room-seven"}}},
+    ]});
+    let judged = |seen: Option<Label>| {
+        let mut house = bookings();
+        let goal = goal_of(&house);
+        let directives = house.event(Event::OpenGoal(Box::new(goal)));
+        let case = directives.iter().find_map(|d| match d {
+            Directive::AnswerPursuer(Ok(case)) => Some(case.clone()),
+            _ => None,
+        });
+        let submission = match seen {
+            Some(seen) => Submission { revises: case, seen, ..house.submission(&plan) },
+            // Whoever proposes from outside says himself what he has seen: he is not believed.
+            None => Submission { seen: Label::BOTTOM, ..house.submission(&plan) },
+        };
+        let verdict = house.propose(submission).0;
+        let recorded = house.records(RecordKind::Proposal).pop().unwrap();
+        (verdict, recorded["seen"].clone())
+    };
+    let untrusted = |verdict: &Verdict| verdict.reasons.iter().any(|r| r.code == Code::FlowUntrustedControl);
+    let (clean, recorded) = judged(Some(Label::BOTTOM));
+    assert_eq!((clean.decision, untrusted(&clean)), (Decision::Allow, false), "{clean:#?}");
+    assert_eq!(recorded, json!(Label::BOTTOM), "a restart judges the permits by the same");
+    let of = |level: Level| Label { level, ..Label::BOTTOM };
+    for seen in
+        [of(Level::Open), of(Level::Party), Label::TOP, Label { level: Level::System, readers: Readers::NOBODY }]
+    {
+        let (told, recorded) = judged(Some(seen));
+        assert_eq!((told.decision, untrusted(&told)), (Decision::RequireApproval, true), "{seen:?}: {told:#?}");
+        assert_eq!(recorded, json!(seen));
+    }
+    let (outside, recorded) = judged(None);
+    assert_eq!((outside.decision, untrusted(&outside)), (Decision::RequireApproval, true), "{outside:#?}");
+    assert_eq!(recorded, Value::Null);
 }

@@ -27,6 +27,7 @@ use countersign_plan::verdict::{Mode, Verdict};
 use countersign_policy::changes::Changes;
 use countersign_policy::deployment::{ApprovalMode, Deployment, DeploymentDocument, Own};
 use countersign_policy::facts::{Known, PathFact, PathKind};
+use countersign_policy::flow::Label;
 use countersign_policy::policy::{Policy, PolicyDocument};
 use ed25519_dalek::{Signer as _, SigningKey};
 use serde_json::{Value, json};
@@ -211,6 +212,7 @@ impl House {
             check: false,
             revises: None,
             parent: None,
+            seen: Label::TOP,
             configuration: Arc::clone(&self.configuration),
             origin: "/w/countersign.yaml".to_owned(),
         }

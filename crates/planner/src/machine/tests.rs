@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::{Event, Machine, Message, Next, ProtocolError};
-use crate::sample::{BOUNDS, GOAL, answer, good_steps, propose, surface, task};
+use crate::sample::{BOUNDS, GOAL, answer, good_steps, propose, surface, task, within};
 
 fn start(task: Task) -> (Machine, Request) {
     let (machine, next) = Machine::start(task).unwrap();
@@ -308,7 +308,7 @@ fn a_task_that_cannot_be_worked_on_is_refused() {
 
 #[test]
 fn a_long_conversation_stays_within_one_request() {
-    let bounds = Bounds { inferences: 25, reads: 60, drafts: 3, max_tokens: 100 };
+    let bounds = Bounds { inferences: 25, reads: 60, drafts: 3, max_tokens: 100, context: 0 };
     let (mut machine, mut request) = start(task(&["files"], bounds));
     for i in 0..24 {
         assert!(serde_json::to_vec(&request).unwrap().len() < REQUEST_LIMIT / 2);
@@ -320,6 +320,32 @@ fn a_long_conversation_stays_within_one_request() {
         assert!(told(&request).contains(&format!("seen {i} ")) && told(&request).contains("more characters"));
     }
     assert!(request.messages.iter().any(|m| m.content.contains("showed is left out here")));
+}
+
+#[test]
+fn what_a_model_is_told_fits_its_context() {
+    for context in [8192, 16_384] {
+        let bounds = Bounds { inferences: 25, reads: 60, ..within(context) };
+        let (mut machine, mut request) = start(task(&["files", "network", "programs", "mail"], bounds));
+        for i in 0..8 {
+            let tokens = |text: &str| text.len().div_ceil(3);
+            let messages: usize = request.messages.iter().map(|m| tokens(&m.content) + 8).sum();
+            let form = request.schema.as_ref().map_or(0, |schema| tokens(&schema.to_string()));
+            let all = messages + form + request.max_tokens as usize;
+            assert!(all <= context as usize, "{context}: {all} in question {i}");
+            assert!(matches!(says(&mut machine, READ), Next::Say(Message::Read { .. })));
+            let next =
+                machine.on(observation(json!({"content": format!("seen {i} {}", "x".repeat(200_000))}))).unwrap();
+            request = asked(next);
+            assert!(told(&request).contains(&format!("seen {i} ")) && told(&request).contains("more characters"));
+        }
+        let reasons = vec!["why".repeat(2000); 3];
+        let _ = says(&mut machine, propose(good_steps()));
+        asked(machine.on(blocked(&reasons.concat())).unwrap());
+    }
+    let (_, next) = Machine::start(task(&["files"], within(600))).unwrap();
+    let reason = gave_up(next);
+    assert!(reason.contains("one question of 600 tokens"), "{reason}");
 }
 
 /// Anything that a model may answer, and anything that may come of what it asks for.
@@ -337,7 +363,7 @@ fn conversation() -> impl Strategy<Value = Vec<(String, u8)>> {
 proptest! {
     #[test]
     fn any_answers_lead_to_a_bounded_number_of_messages(turns in conversation(), inferences in 0_u32..15, drafts in 0_u32..4, reads in 0_u32..4) {
-        let bounds = Bounds { inferences, reads, drafts, max_tokens: 10 };
+        let bounds = Bounds { inferences, reads, drafts, max_tokens: 10, context: 0 };
         let (mut machine, mut next) = Machine::start(task(&["files"], bounds)).unwrap();
         let (mut sent, mut counts) = (0_u32, (0, 0, 0));
         let mut turns = turns.into_iter().cycle();

@@ -10,10 +10,12 @@ use super::turn;
 use crate::sample::{GOAL, good_steps, propose, surface};
 use crate::turn::Offer;
 
+const ROOM: usize = 64 << 10;
+
 fn schema(surface: &Surface, asked: &[&str], (reads, drafts): (u32, u32)) -> Value {
     let asked: BTreeSet<String> = asked.iter().map(|s| (*s).to_owned()).collect();
     let inputs: Map<String, Value> = [("folder".to_owned(), json!("/srv"))].into_iter().collect();
-    turn(&Offer { goal: GOAL, inputs: &inputs, surface, asked: &asked, reads, drafts })
+    turn(&Offer { goal: GOAL, inputs: &inputs, surface, asked: &asked, reads, drafts }, ROOM)
 }
 
 fn validator(schema: &Value) -> Validator {
@@ -170,6 +172,8 @@ fn tool(name: &str, args: Value) -> SurfaceTool {
         effect: text("update"),
         reversibility: text("snapshot"),
         readable: true,
+        outputs: Vec::new(),
+        secrets: Vec::new(),
     }
 }
 
@@ -210,4 +214,11 @@ fn many_tools_do_not_make_a_large_form() {
 fn the_form_of_the_built_in_tools_stays_small() {
     let size = |loaded: &[&str]| schema(&surface(loaded), &[], (3, 3)).to_string().len();
     assert!(size(&["files"]) < 16 << 10 && size(ALL) < 28 << 10, "{} and {} bytes", size(&["files"]), size(ALL));
+}
+
+#[test]
+fn a_secret_is_one_of_those_that_a_loaded_tool_takes() {
+    let of = |loaded: &[&str]| schema(&surface(loaded), &[], (3, 3)).to_string();
+    assert!(!of(&["files"]).contains("$secret"), "no loaded tool takes one");
+    assert!(of(&["network"]).contains(r#""$secret":{"enum":["token"],"type":"string"}"#));
 }

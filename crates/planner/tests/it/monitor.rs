@@ -114,12 +114,14 @@ pub(crate) fn surface(loaded: &[&str]) -> Surface {
         effect: word(json!(tool.effect)),
         reversibility: word(json!(tool.reversibility)),
         readable: json!(tool.effect) == "read",
+        outputs: Vec::new(),
+        secrets: Vec::new(),
     });
     Surface { groups, tools: tools.collect() }
 }
 
 pub(crate) fn bounds() -> Bounds {
-    Bounds { inferences: 12, reads: 4, drafts: 4, max_tokens: 2000 }
+    Bounds { inferences: 12, reads: 4, drafts: 4, max_tokens: 2000, context: 0 }
 }
 
 pub(crate) fn draft() -> Task {

@@ -18,7 +18,7 @@ fn deployment(yaml: &str) -> Deployment {
 }
 
 fn bare() -> Deployment {
-    Deployment::default_for("/home/user/project", "/home/user", &own()).unwrap()
+    Deployment::compile(DeploymentDocument::empty(), "/home/user/project", "/home/user", &own()).unwrap()
 }
 
 #[test]
@@ -97,7 +97,8 @@ fn what_can_be_read_in_two_ways_is_an_error_with_its_place() {
 #[test]
 fn what_decides_is_in_the_digest() {
     let one = bare().digest();
-    let other = Deployment::default_for("/home/user/project", "/home/user", &Own::default()).unwrap();
+    let other =
+        Deployment::compile(DeploymentDocument::empty(), "/home/user/project", "/home/user", &Own::default()).unwrap();
     assert_ne!(one, other.digest());
     assert_eq!(one, bare().digest());
 }

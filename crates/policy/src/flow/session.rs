@@ -79,6 +79,12 @@ impl Session {
         &EMPTY
     }
 
+    /// That of one who has also seen what has this label.
+    #[must_use]
+    pub fn having_seen(self, seen: Label) -> Self {
+        Self { read: Some(self.seen().join(seen)), ..self }
+    }
+
     /// The label of everything that the planner has seen.
     #[must_use]
     pub fn seen(&self) -> Label {

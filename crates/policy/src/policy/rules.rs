@@ -335,10 +335,6 @@ impl RuleSet {
         let first = buckets.flat_map(|bucket| bucket.paths.anchored_below(dir).min()).min();
         self.rules.get(first? as usize)
     }
-
-    pub(super) fn has_paths(&self, tool: &str, group: Option<&str>, effect: Effect) -> bool {
-        self.buckets(tool, group, effect).any(|bucket| !bucket.paths.is_empty())
-    }
 }
 
 impl Bucket {

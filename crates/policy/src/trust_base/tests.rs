@@ -75,7 +75,7 @@ secrets: {token: {hosts: [evil.e.example]}}",
     assert_eq!(d.standing_of_host(&host("x.e.example")), Standing::Other);
     assert_eq!(d.clearance(Standing::Other), SecrecyLevel::Public);
     assert_eq!(d.clearance(Standing::Internal), SecrecyLevel::Confidential);
-    assert_eq!(d.approval_mode(), ApprovalMode::FourEyes);
+    assert_eq!(d.document().approval.as_ref().unwrap().mode, Some(ApprovalMode::FourEyes));
     assert_eq!(d.document().sandbox.as_ref().unwrap().minimum, Some(SandboxMinimum::Full));
     assert!(d.document().tools.is_empty() && d.document().change_requests.is_none());
     assert!(!d.secret_may_reach(&"token".parse().unwrap(), &host("evil.e.example")));

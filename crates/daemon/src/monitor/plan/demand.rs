@@ -19,6 +19,7 @@ use serde_json::{Map, Value, json};
 
 use super::super::{Answer, State};
 use super::protocol::Demand;
+use super::surface::Secrets;
 use super::{Question, Reading};
 
 impl State {
@@ -104,13 +105,29 @@ impl State {
         }
     }
 
+    /// Tokens that the model's question and answer have together; 0 where the broker does not say.
+    pub(super) fn context_of(&self, provider: &str) -> u32 {
+        let providers = self.broker_view().map(|view| view.facts.providers.as_slice()).unwrap_or_default();
+        // The first is the default.
+        let asked = providers.iter().find(|known| provider.is_empty() || known.name == provider);
+        asked.map_or(0, |known| known.max_context)
+    }
+
+    /// The secrets that a plan may name.
+    pub(super) fn names_of_secrets(&self) -> Vec<String> {
+        let Some(facts) = self.broker_view().map(|view| &view.facts) else { return Vec::new() };
+        facts.secrets.iter().filter(|name| !facts.own.contains(name)).cloned().collect()
+    }
+
     fn load(&mut self, case: &CaseId, groups: Vec<String>) {
         let configuration = match self.present_configuration(case) {
             Ok(configuration) => configuration,
             Err(reason) => return self.planner_lost(case, &reason),
         };
+        let names = self.names_of_secrets();
+        let secrets = Secrets { names: &names, deployment: &configuration.deployment };
         let Some(session) = self.plans.sessions.get_mut(case) else { return };
-        match session.loaded.load(&groups, &configuration.manifest) {
+        match session.loaded.load(&groups, &configuration.manifest, &secrets) {
             Err(not) => self.refuse_planner(case, Code::PlannerRefused.as_str(), &not.to_string()),
             Ok(surface) => {
                 let tools = u32::try_from(surface.tools.len()).unwrap_or(u32::MAX);
@@ -152,6 +169,7 @@ impl State {
             check: false,
             revises: None,
             parent: None,
+            seen: session.seen,
             configuration,
             origin,
         })
@@ -218,9 +236,10 @@ impl State {
     fn read_ended(&mut self, case: &CaseId, otherwise: String) {
         let Some(session) = self.plans.sessions.get_mut(case) else { return };
         let Some(reading) = session.reading.take() else { return };
-        let (outcome, reply) = match reading.observation {
+        let (outcome, reply) = match &reading.observation {
             Some(seen) => {
                 let level = self.secrecy_of_read(reading.case.as_ref(), &seen.output, case);
+                let label = self.label_of_read(&reading, seen, level);
                 let outcome = match &seen.ending {
                     Ending::Returned => "done".to_owned(),
                     Ending::Failed { message } => message.clone(),
@@ -228,14 +247,16 @@ impl State {
                     Ending::Killed { signal } => format!("signal {signal} ended it"),
                     Ending::Violation { message } => message.clone(),
                 };
-                let observation = serde_json::to_vec(&seen).unwrap_or_default();
+                let observation = serde_json::to_vec(seen).unwrap_or_default();
                 if let Some(session) = self.plans.sessions.get_mut(case) {
                     session.secrecy = session.secrecy.max(level);
-                    session.read.add(reading.action.clone(), &seen, level);
+                    session.seen = session.seen.join(label);
+                    session.read.add(reading.action.clone(), seen, level);
                 }
                 (outcome, to_planner::Kind::Observed(to_planner::Observed { observation }))
             }
             None => {
+                self.told_a_refusal(case);
                 let message = otherwise.clone();
                 let refused = to_planner::Refused { code: Code::PlannerRefused.as_str().to_owned(), message };
                 (otherwise, to_planner::Kind::Refused(refused))
@@ -274,6 +295,9 @@ impl State {
             Decision::Block => false,
             Decision::Allow | Decision::RequireApproval => true,
         };
+        if !waiting {
+            self.told_a_refusal(case);
+        }
         let verdict = serde_json::to_vec(verdict).unwrap_or_default();
         self.tell_planner(case, to_planner::Kind::Reviewed(to_planner::Reviewed { verdict, waiting }));
     }

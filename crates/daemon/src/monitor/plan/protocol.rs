@@ -9,9 +9,9 @@ use countersign_wire::planner::{Bounds, FromPlanner, from_planner, to_planner};
 use serde_json::{Map, Value};
 
 /// What a planner is given to do its work.
-pub(crate) const BOUNDS: Bounds = Bounds { inferences: 24, reads: 24, drafts: 6, max_tokens: 8192 };
+pub(crate) const BOUNDS: Bounds = Bounds { inferences: 24, reads: 24, drafts: 6, max_tokens: 8192, context: 0 };
 /// What a planner is given to write an answer.
-pub(crate) const ANSWER_BOUNDS: Bounds = Bounds { inferences: 2, reads: 0, drafts: 0, max_tokens: 4096 };
+pub(crate) const ANSWER_BOUNDS: Bounds = Bounds { inferences: 2, reads: 0, drafts: 0, max_tokens: 4096, context: 0 };
 
 /// The longest arguments of a read, in bytes.
 const ARGS: usize = 64 << 10;

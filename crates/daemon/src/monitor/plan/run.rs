@@ -6,14 +6,15 @@ use countersign_plan::artifact::Plan;
 use countersign_plan::id::{CaseId, StepId};
 use countersign_plan::observation::Observation;
 use countersign_plan::permit::Phase;
-use countersign_policy::deployment::SecrecyLevel;
+use countersign_policy::deployment::{Deployment, SecrecyLevel};
+use countersign_policy::flow::{Label, Readers};
 use countersign_wire::planner::{RunResult, to_planner};
 use countersign_wire::propose::{CaseEvent, PlannerEvent as Told};
 use serde_json::{Value, json};
 
 use super::super::{Answer, State};
 use super::protocol::{Protocol, Work};
-use super::{Session, Shown, secrecy};
+use super::{Reading, Session, Shown, secrecy};
 
 /// Observations that one planner is shown together, in bytes of JSON; further ones are named with their size.
 const SHOWN: usize = 2 << 20;
@@ -78,6 +79,12 @@ impl State {
         if let Some(level) = shown.secrecy {
             session.secrecy = session.secrecy.max(level);
         }
+        // What went wrong is told in words that may be anybody's.
+        let (completed, level) = (stage == "completed", shown.secrecy.unwrap_or(SecrecyLevel::Public));
+        if !completed {
+            self.told(case, |deployment| secrecy::anybodys(level, deployment));
+        }
+        let Some(session) = self.plans.sessions.get_mut(case) else { return };
         let result = RunResult {
             version,
             stage: stage.to_owned(),
@@ -85,7 +92,6 @@ impl State {
             observations: shown.observations,
         };
         session.results.push(result.clone());
-        let completed = stage == "completed";
         let result = serde_json::to_vec(&result).unwrap_or_default();
         self.tell_planner(case, to_planner::Kind::Ran(to_planner::Ran { result }));
         if completed {
@@ -119,6 +125,28 @@ impl State {
         session.since = std::time::Instant::now();
         self.plans.sessions.insert(case.clone(), session);
         self.begin(case);
+    }
+
+    /// The label of what a read showed. What is not known is the worst (INV-4).
+    pub(super) fn label_of_read(&mut self, reading: &Reading, seen: &Observation, level: SecrecyLevel) -> Label {
+        let configuration = reading.case.as_ref().and_then(|child| self.present_configuration(child).ok());
+        let Some(configuration) = configuration else { return Label::TOP };
+        let label = secrecy::label(&configuration.manifest, &configuration.deployment, reading, seen);
+        label.join(Label { readers: Readers::of(level, &configuration.deployment), ..Label::BOTTOM })
+    }
+
+    /// The planner hears why something did not happen: the gate's words, which may quote names that somebody else chose.
+    pub(super) fn told_a_refusal(&mut self, case: &CaseId) {
+        self.told(case, |deployment| secrecy::anybodys(SecrecyLevel::Public, deployment));
+    }
+
+    /// The planner of a case is told something with this label.
+    fn told(&mut self, case: &CaseId, label: impl FnOnce(&Deployment) -> Label) {
+        let configuration = self.present_configuration(case);
+        let label = configuration.map_or(Label::TOP, |configuration| label(&configuration.deployment));
+        if let Some(session) = self.plans.sessions.get_mut(case) {
+            session.seen = session.seen.join(label);
+        }
     }
 
     /// How secret what a step of the case's plan showed is.

@@ -1,11 +1,17 @@
-//! The monitor's own account of how secret the things are that a planner has seen (FLOW rule 6): it goes with every question to
-//! a model, whose clearance the broker compares with it. The planner is not asked.
+//! The monitor's own account of what a planner has seen (FLOW rule 6). How secret it is goes with every question to a model,
+//! whose clearance the broker compares with it; whose words it is goes with every draft, whose words count for no more. The planner
+//! is not asked.
 
 use countersign_plan::access::Access;
-use countersign_plan::tool::{Secrecy, TargetKind, Tool};
+use countersign_plan::id::ToolName;
+use countersign_plan::observation::{Ending, Observation};
+use countersign_plan::tool::{Manifest, Secrecy, TargetKind, Tool};
 use countersign_policy::deployment::{Deployment, SecrecyLevel};
+use countersign_policy::flow::{Label, Level, Readers, Session, Setting};
 use countersign_policy::paths::Seen;
 use serde_json::Value;
+
+use super::Reading;
 
 /// How secret a result is: the strictest of what it may hold. `args` is the level of the arguments.
 pub(crate) fn of_result(
@@ -28,6 +34,26 @@ pub(crate) fn of_result(
         Secrecy::Target => of_targets(accesses, output, deployment),
     });
     levels.max().unwrap_or(SecrecyLevel::Restricted)
+}
+
+/// The label of what a read with these arguments showed, by the manifest and the deployment alone. What a tool says of its own
+/// failure may be anybody's words.
+pub(crate) fn label(manifest: &Manifest, deployment: &Deployment, reading: &Reading, seen: &Observation) -> Label {
+    let Ok(action) = reading.action.parse::<ToolName>() else { return Label::TOP };
+    let mut session = Session::default();
+    let setting = Setting { manifest, deployment, planner: Level::Open };
+    session.observe(&setting, &action, &Value::Object(reading.args.clone()), &seen.output);
+    match seen.ending {
+        Ending::Returned => session.seen(),
+        Ending::Failed { .. } | Ending::TimedOut | Ending::Killed { .. } | Ending::Violation { .. } => {
+            session.seen().join(Label { level: Level::Open, ..Label::BOTTOM })
+        }
+    }
+}
+
+/// The label of words that anybody may have chosen.
+pub(crate) fn anybodys(secrecy: SecrecyLevel, deployment: &Deployment) -> Label {
+    Label { level: Level::Open, readers: Readers::of(secrecy, deployment) }
 }
 
 /// How secret what was read is.

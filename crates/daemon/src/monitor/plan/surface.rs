@@ -2,8 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use countersign_plan::id::ToolName;
+use countersign_plan::id::{Reference, ToolName};
 use countersign_plan::tool::{Driver, Manifest, TargetKind, Tool};
+use countersign_policy::deployment::Deployment;
+use countersign_policy::hosts::Endpoint;
 use countersign_wire::planner::{Surface, SurfaceTool};
 
 /// The group whose reading tools are there from the start.
@@ -26,6 +28,36 @@ pub(crate) enum NotLoaded {
     Large(usize),
 }
 
+/// The names of the secrets that there are for plans; their values are the broker's alone.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Secrets<'a> {
+    /// Every one that the broker does not keep for itself.
+    pub(crate) names: &'a [String],
+    /// Which hosts each may go to.
+    pub(crate) deployment: &'a Deployment,
+}
+
+impl Secrets<'_> {
+    /// Each place of the tool that takes a secret, with those that may stand there: what has no host to go to helps nobody, but
+    /// where a program is handed the value.
+    fn of(&self, tool: &Tool) -> Vec<(String, Vec<String>)> {
+        let definition = tool.definition();
+        let goes = |name: &&String| {
+            let Ok(name) = name.parse::<Reference>() else { return false };
+            match &definition.driver {
+                Driver::Http(driver) => {
+                    Endpoint::of_url(&driver.url).is_ok_and(|host| self.deployment.secret_may_reach(&name, &host))
+                }
+                Driver::None | Driver::Builtin(_) | Driver::Command(_) | Driver::Mcp(_) => {
+                    definition.exposes || !self.deployment.hosts_of_secret(&name).is_empty()
+                }
+            }
+        };
+        let names: Vec<String> = self.names.iter().filter(goes).cloned().collect();
+        definition.accepts_secret.iter().map(|place| (place.to_string(), names.clone())).collect()
+    }
+}
+
 /// The groups that a planner loaded.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Loaded(BTreeSet<String>);
@@ -35,14 +67,19 @@ impl Loaded {
     ///
     /// # Errors
     /// An unknown group, or too much at once.
-    pub(crate) fn load(&mut self, groups: &[String], manifest: &Manifest) -> Result<Surface, NotLoaded> {
+    pub(crate) fn load(
+        &mut self,
+        groups: &[String],
+        manifest: &Manifest,
+        secrets: &Secrets<'_>,
+    ) -> Result<Surface, NotLoaded> {
         let known: BTreeSet<&str> = manifest.iter().filter(|tool| is_offered(tool)).map(group).collect();
         if let Some(unknown) = groups.iter().find(|name| !known.contains(name.as_str())) {
             return Err(NotLoaded::Unknown(countersign_plan::text::escape(unknown)));
         }
         let mut more = self.clone();
         more.0.extend(groups.iter().cloned());
-        let surface = more.surface(manifest);
+        let surface = more.surface(manifest, secrets);
         let size = serde_json::to_vec(&surface).map_or(usize::MAX, |bytes| bytes.len());
         if size > LARGEST {
             return Err(NotLoaded::Large(size));
@@ -52,13 +89,13 @@ impl Loaded {
     }
 
     /// All that the planner sees now.
-    pub(crate) fn surface(&self, manifest: &Manifest) -> Surface {
+    pub(crate) fn surface(&self, manifest: &Manifest, secrets: &Secrets<'_>) -> Surface {
         let mut groups: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
         for tool in manifest.iter().filter(|tool| is_offered(tool)) {
             groups.entry(group(tool)).or_default().push(tool.definition().name.as_str());
         }
         let groups = groups.into_iter().map(|(name, tools)| (name.to_owned(), listed(&tools))).collect();
-        let tools = manifest.iter().filter(|tool| self.shows(tool)).map(shown).collect();
+        let tools = manifest.iter().filter(|tool| self.shows(tool)).map(|tool| shown(tool, secrets)).collect();
         Surface { groups, tools }
     }
 
@@ -117,7 +154,7 @@ fn listed(tools: &[&str]) -> String {
     if more > 0 { format!("{named} and {more} more") } else { named }
 }
 
-fn shown(tool: &Tool) -> SurfaceTool {
+fn shown(tool: &Tool, secrets: &Secrets<'_>) -> SurfaceTool {
     let definition = tool.definition();
     let reversibility = serde_json::to_value(definition.reversibility).ok();
     SurfaceTool {
@@ -127,6 +164,8 @@ fn shown(tool: &Tool) -> SurfaceTool {
         effect: definition.effect.as_str().to_owned(),
         reversibility: reversibility.as_ref().and_then(|word| word.as_str()).unwrap_or_default().to_owned(),
         readable: is_readable(tool),
+        outputs: definition.output.fields.iter().map(|field| field.at.to_string()).collect(),
+        secrets: secrets.of(tool),
     }
 }
 
@@ -134,10 +173,24 @@ fn shown(tool: &Tool) -> SurfaceTool {
 mod tests {
     use countersign_plan::tool::Manifest;
 
-    use super::{Loaded, NotLoaded};
+    use std::sync::LazyLock;
+
+    use countersign_policy::deployment::{Deployment, DeploymentDocument, Own};
+
+    use super::{Loaded, NotLoaded, Secrets};
+
+    static BOUND: LazyLock<Deployment> = LazyLock::new(|| {
+        let document = "schema: countersign.deployment/v1\nsecrets: {api: {hosts: [api.example.com]}}\n";
+        let document = DeploymentDocument::read(document.as_bytes()).unwrap();
+        Deployment::compile(document, "/work", "/home/u", &Own::default()).unwrap()
+    });
+
+    fn none() -> Secrets<'static> {
+        Secrets { names: &[], deployment: &BOUND }
+    }
 
     fn names(loaded: &Loaded, manifest: &Manifest) -> Vec<String> {
-        loaded.surface(manifest).tools.into_iter().map(|tool| tool.name).collect()
+        loaded.surface(manifest, &none()).tools.into_iter().map(|tool| tool.name).collect()
     }
 
     #[test]
@@ -147,8 +200,14 @@ mod tests {
         let mut seen = names(&loaded, &manifest);
         seen.sort();
         assert_eq!(seen, ["list_directory", "read_file", "search_files"]);
-        assert!(loaded.surface(&manifest).tools.iter().all(|tool| tool.readable));
-        assert!(loaded.surface(&manifest).groups.iter().any(|(name, tools)| name == "mail" && tools == "send_email"));
+        assert!(loaded.surface(&manifest, &none()).tools.iter().all(|tool| tool.readable));
+        assert!(
+            loaded
+                .surface(&manifest, &none())
+                .groups
+                .iter()
+                .any(|(name, tools)| name == "mail" && tools == "send_email")
+        );
         assert!(loaded.readable("read_file", &manifest).is_some());
         for hidden in ["write_file", "memory_read", "http_request", "no such tool", ""] {
             assert!(loaded.readable(hidden, &manifest).is_none(), "{hidden}");
@@ -159,8 +218,8 @@ mod tests {
     fn a_group_is_loaded_whole_and_only_what_reads_this_machine_can_be_read_with() {
         let manifest = Manifest::builtin().unwrap();
         let mut loaded = Loaded::default();
-        let all: Vec<String> = loaded.surface(&manifest).groups.into_iter().map(|(name, _)| name).collect();
-        let surface = loaded.load(&all, &manifest).unwrap();
+        let all: Vec<String> = loaded.surface(&manifest, &none()).groups.into_iter().map(|(name, _)| name).collect();
+        let surface = loaded.load(&all, &manifest, &none()).unwrap();
         assert_eq!(surface.tools.len(), manifest.iter().count());
         let mut readable: Vec<String> =
             surface.tools.into_iter().filter(|tool| tool.readable).map(|tool| tool.name).collect();
@@ -191,7 +250,7 @@ mod tests {
         manifest.extend(tools).unwrap();
         let mut loaded = Loaded::default();
         assert!(loaded.readable("look", &manifest).is_none(), "not loaded");
-        loaded.load(&["ours".to_owned()], &manifest).unwrap();
+        loaded.load(&["ours".to_owned()], &manifest, &none()).unwrap();
         let readable = |name: &str| loaded.readable(name, &manifest).is_some();
         assert!(readable("look") && readable("ask"));
         assert!(!readable("change") && !readable("run"));
@@ -202,7 +261,29 @@ mod tests {
         let manifest = Manifest::builtin().unwrap();
         let mut loaded = Loaded::default();
         let asked = ["mail".to_owned(), "root".to_owned()];
-        assert_eq!(loaded.load(&asked, &manifest), Err(NotLoaded::Unknown("root".to_owned())));
+        assert_eq!(loaded.load(&asked, &manifest, &none()), Err(NotLoaded::Unknown("root".to_owned())));
         assert_eq!(loaded, Loaded::default());
+    }
+
+    #[test]
+    fn a_tool_says_which_secrets_it_takes_and_which_fields_it_answers() {
+        let mut manifest = Manifest::builtin().unwrap();
+        let tool = serde_json::json!({
+            "name": "release", "group": "ours", "description": "Releases.", "effect": "admin", "reversibility": "irreversible",
+            "target": {"kind": "other"}, "args": {"type": "object", "properties": {"key": {"type": "string"}}},
+            "accepts_secret": ["/key"], "exposes": true, "output": {"trust": "party", "secrecy": "internal"},
+            "driver": {"command": {"argv": ["release"], "env": {"KEY": {"arg": "/key"}}}},
+        });
+        manifest.extend(vec![tool]).unwrap();
+        let names = ["api".to_owned(), "unbound".to_owned(), "no name".to_owned()];
+        let secrets = Secrets { names: &names, deployment: &BOUND };
+        let mut loaded = Loaded::default();
+        let surface = loaded.load(&["network".to_owned(), "ours".to_owned()], &manifest, &secrets).unwrap();
+        let shown = |name: &str| surface.tools.iter().find(|tool| tool.name == name).unwrap();
+        let takes = |at: &str, names: &[&str]| vec![(at.to_owned(), names.iter().map(|n| (*n).to_owned()).collect())];
+        assert_eq!(shown("http_request").secrets, takes("/headers/*", &["api"]), "what may go nowhere is not named");
+        assert_eq!(shown("http_request").outputs, ["/status"]);
+        assert_eq!(shown("release").secrets, takes("/key", &["api", "unbound"]), "a program is handed it here");
+        assert!(shown("read_file").secrets.is_empty() && shown("read_file").outputs.is_empty());
     }
 }
