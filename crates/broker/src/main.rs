@@ -9,6 +9,7 @@ mod address;
 mod changes;
 mod channel;
 mod configuration;
+mod confine;
 mod credentials;
 mod desk;
 mod events;

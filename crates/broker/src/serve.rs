@@ -15,6 +15,7 @@ use tokio::task::{AbortHandle, JoinSet};
 
 use crate::channel;
 use crate::configuration::Configuration;
+use crate::confine::Needs;
 use crate::desk::Desk;
 use crate::events::Events;
 use crate::http::Client;
@@ -33,13 +34,18 @@ const LEASES: usize = 1024;
 /// The most bytes of a file with certificate authorities.
 const AUTHORITIES: u64 = 4 << 20;
 /// How long credentials are taken back when the broker ends; the monitor waits a little longer.
-const FAREWELL: Duration = Duration::from_secs(4);
+const FAREWELL: Duration = Duration::from_secs(15);
 
 /// Serves the monitor until it closes the socket.
 ///
 /// # Errors
 /// The socket broke, or carried something that is no message.
-pub(crate) async fn serve(monitor: UnixStream, environment: Environment) -> anyhow::Result<()> {
+pub(crate) async fn serve(
+    monitor: UnixStream,
+    environment: Environment,
+    granted: Needs,
+    first: Kind,
+) -> anyhow::Result<()> {
     let (mut reader, writer) = tokio::net::UnixStream::from_std(monitor)?.into_split();
     let (queue, messages) = mpsc::channel(QUEUE);
     let writing = tokio::spawn(channel::write_all(writer, messages));
@@ -52,7 +58,9 @@ pub(crate) async fn serve(monitor: UnixStream, environment: Environment) -> anyh
         inferring: BTreeMap::new(),
         spent: Spent::default(),
         tasks: JoinSet::new(),
+        granted,
     };
+    broker.on(first);
     let outcome = loop {
         match channel::read::<ToBroker>(&mut reader).await {
             Ok(ToBroker { kind: Some(kind) }) => broker.on(kind),
@@ -78,6 +86,8 @@ struct Broker {
     /// What models cost so far; it outlives configurations.
     spent: Spent,
     tasks: JoinSet<()>,
+    /// What this process may touch, for good.
+    granted: Needs,
 }
 
 /// What one configuration makes reachable; the tasks of all leases share it.
@@ -137,6 +147,11 @@ impl Broker {
 
     /// Takes key, epoch and configuration; returns what the monitor may know of it.
     fn reopen(&mut self, boot: &to_broker::Boot) -> Result<Vec<u8>, String> {
+        if !Needs::of(boot).within(&self.granted) {
+            let what =
+                "the configuration names what this broker was not started with; start it again (`countersign down`)";
+            return Err(what.to_owned());
+        }
         let earlier = self.admission.take();
         let key: [u8; 32] = boot.gate_key.as_slice().try_into().map_err(|_| "the gate's key has 32 bytes")?;
         let gate = PublicKey::from_bytes(&key).map_err(|error| format!("the gate's key: {error}"))?;
@@ -144,7 +159,8 @@ impl Broker {
         self.admission = Some(same.unwrap_or(Admission::new(gate, boot.epoch)));
         self.spent.open(&boot.state)?;
         let parts = Parts::open(&boot.configuration, self.environment.clone(), &self.queue, self.spent.clone())?;
-        let facts = serde_json::to_vec(&parts.facts()).map_err(|error| error.to_string())?;
+        let facts = Facts { confinement: self.granted.say(), ..parts.facts() };
+        let facts = serde_json::to_vec(&facts).map_err(|error| error.to_string())?;
         self.parts = Some(Arc::new(parts));
         Ok(facts)
     }
@@ -275,6 +291,7 @@ impl Parts {
             mcp: self.mcp.facts(),
             mail: self.configuration.mail.is_some(),
             channels: self.configuration.channels.keys().cloned().collect(),
+            confinement: String::new(),
         }
     }
 }

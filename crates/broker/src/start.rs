@@ -1,4 +1,5 @@
-//! The start: an empty environment, no core dumps, the two descriptors, then the runtime.
+//! The start: an empty environment, no core dumps, the two descriptors, the first message and with it the confinement, then the
+//! runtime.
 
 use std::io::{Read as _, Write as _};
 use std::os::fd::OwnedFd;
@@ -7,9 +8,13 @@ use std::os::unix::process::CommandExt as _;
 
 use anyhow::{Context as _, bail};
 use countersign_sandbox::inherited;
+use countersign_wire::broker::ToBroker;
+use countersign_wire::broker::to_broker::Kind;
+use countersign_wire::frame::{self, FRAME_LIMIT, FrameError};
 use rustix::process::DumpableBehavior;
 
 use crate::configuration::{self, Configuration};
+use crate::confine::{self, Needs};
 use crate::secrets::{Environment, Value};
 use crate::serve;
 
@@ -56,9 +61,21 @@ fn serve_monitor() -> anyhow::Result<()> {
     for surplus in VARIABLES + 1..64 {
         drop(inherited(surplus));
     }
+    let mut monitor = monitor;
+    let first = match frame::read::<ToBroker>(&mut monitor, FRAME_LIMIT) {
+        Ok(ToBroker { kind }) => kind.ok_or(FrameError::Unknown)?,
+        Err(FrameError::Closed) => return Ok(()),
+        Err(error) => return Err(error.into()),
+    };
+    // Before any thread starts: it holds for all of them (lesson 4).
+    let granted = match &first {
+        Kind::Boot(boot) => Needs::of(boot),
+        _ => Needs::default(),
+    };
+    confine::confine(&granted)?;
     monitor.set_nonblocking(true).context("the socket of the monitor")?;
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(THREADS).enable_all().build()?;
-    runtime.block_on(serve::serve(monitor, environment))
+    runtime.block_on(serve::serve(monitor, environment, granted, first))
 }
 
 /// Reads `NAME=value`, separated by NUL.

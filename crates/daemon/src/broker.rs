@@ -42,7 +42,7 @@ const BACKLOG: usize = 256;
 const RATE: u32 = 2000;
 
 /// How long it may take to give back what it obtained, when the monitor ends.
-const LEAVE: Duration = Duration::from_secs(5);
+const LEAVE: Duration = Duration::from_secs(20);
 
 /// Bytes that may wait for one step child: every stream has a window, and a step asks little at once.
 const WAITING: usize = 32 << 20;

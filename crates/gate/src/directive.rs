@@ -9,7 +9,7 @@ use countersign_plan::observation::Observation;
 use countersign_plan::permit::Phase;
 use countersign_plan::resolve::Inputs;
 use countersign_plan::saga::Undo;
-use countersign_plan::time::{Span, Timestamp};
+use countersign_plan::time::Timestamp;
 use countersign_plan::tool::Driver;
 use countersign_plan::verdict::{Code, Verdict};
 use serde_json::Value;
@@ -154,8 +154,6 @@ pub struct RunStep {
     pub now: Timestamp,
     /// The permit is refused from then on.
     pub deadline: Timestamp,
-    /// How long the attempt may take.
-    pub wall: Span,
 }
 
 /// The content of a step's order (`wire::step::Order`), less the spec.

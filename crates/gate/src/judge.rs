@@ -12,7 +12,7 @@ use countersign_plan::tool::{Driver, Effect, TargetKind, Tool};
 use countersign_plan::value::Expr;
 use countersign_plan::verdict::{Code, Decision, Reason};
 use countersign_policy::facts::Facts;
-use countersign_policy::flow::Level;
+use countersign_policy::flow::{Level, Session};
 use countersign_policy::review::{Request, StepReview, recheck};
 use serde_json::{Value, json};
 

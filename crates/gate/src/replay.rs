@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::case::{Counted, Dossier};
 use crate::gate::terms;
-use crate::machine::{Aim, Ending, Eyes, Fact, Terms};
+use crate::machine::{Aim, Cause, Ending, Eyes, Fact, Terms};
 
 /// The records of one case, in order, from its latest proposal on.
 #[derive(Debug, Default)]
@@ -19,11 +19,14 @@ pub(crate) struct Past {
     approvals: Vec<Value>,
     hidden: bool,
     /// How the case was opened, if for a goal.
-    pursued: Option<Value>,
+    pub(crate) pursued: Option<Value>,
     /// Whether the case ended, and not only a version of its plan.
     closed: bool,
     ending: Option<Ending>,
 }
+
+/// How a case ends, or goes on, whose planner was there before a restart.
+pub(crate) const INTERRUPTED: &str = "interrupted: the monitor was started again, and its planner is gone";
 
 /// What the records of a case come to.
 pub(crate) enum Reconstruction {
@@ -31,10 +34,9 @@ pub(crate) enum Reconstruction {
     Over(Option<Ending>, Option<Value>, Option<(Box<Dossier>, Terms, Vec<Fact>)>),
     /// It goes on from here.
     Open(Box<Dossier>, Terms, Vec<Fact>),
-    /// It was opened for a goal, and nothing of it is under way: with its planner it is over.
-    Unpursued,
-    /// It did not end, and what it was about cannot be read any more.
-    Unreadable(&'static str),
+    /// It did not end and does not go on, and why: what it was about cannot be read any more, or its planner is gone and nothing
+    /// else of it is under way.
+    Lost(Cause, String),
 }
 
 impl Past {
@@ -98,15 +100,17 @@ impl Past {
             return Reconstruction::Over(ending, opened, dossier.map(|(d, terms, facts)| (Box::new(d), terms, facts)));
         }
         if self.hidden {
-            return Reconstruction::Unreadable("payloads of the case were erased");
+            return Reconstruction::Lost(Cause::Ledger, "payloads of the case were erased".to_owned());
         }
-        let over = self.facts.iter().any(|fact| matches!(fact, Fact::Closed(_)));
-        if self.pursued.is_some() && (self.proposal.is_none() || over) {
-            return Reconstruction::Unpursued;
+        let over =
+            self.facts.iter().find_map(|fact| if let Fact::Closed(end) = fact { Some(end.as_str()) } else { None });
+        if self.pursued.is_some() && (self.proposal.is_none() || over.is_some()) {
+            let what = over.map_or("nothing had been done".to_owned(), |end| format!("its last plan was {end}"));
+            return Reconstruction::Lost(Cause::Restart, format!("{INTERRUPTED}: {what}, and no answer was written"));
         }
         match self.dossier() {
             Ok((dossier, terms, facts)) => Reconstruction::Open(Box::new(dossier), terms, facts),
-            Err(problem) => Reconstruction::Unreadable(problem),
+            Err(problem) => Reconstruction::Lost(Cause::Ledger, problem.to_owned()),
         }
     }
 

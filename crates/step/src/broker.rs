@@ -11,8 +11,9 @@ use crate::failure::Failure;
 use crate::tools::{Outcome, time};
 use crate::watcher::Watcher;
 
-/// How much earlier than the step the broker gives up, so that its answer still comes in time.
-const ANSWERING: Duration = Duration::from_millis(500);
+/// How much longer than the broker the step waits, so that an answer that comes late on a busy machine is still heard. Less than
+/// what the zygote gives a step beyond its time.
+const ANSWERING: Duration = Duration::from_secs(10);
 
 /// What it means when no answer comes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,8 +37,8 @@ impl Term {
     /// What is left of a step that begins now.
     pub(crate) fn of(spec: &SandboxSpec) -> Self {
         let whole = time(spec, None);
-        let broker = whole.saturating_sub(ANSWERING.min(whole / 4));
-        Self { deadline: Instant::now() + whole, broker_ms: u64::try_from(broker.as_millis()).unwrap_or(u64::MAX) }
+        let broker_ms = u64::try_from(whole.as_millis()).unwrap_or(u64::MAX);
+        Self { deadline: Instant::now() + whole.saturating_add(ANSWERING.min(whole)), broker_ms }
     }
 }
 

@@ -323,6 +323,8 @@ pub struct Facts {
     pub mail: bool,
     /// Channels that messages can go to.
     pub channels: Vec<String>,
+    /// What confines the broker's own process, for people.
+    pub confinement: String,
 }
 
 /// A model provider.

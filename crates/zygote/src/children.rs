@@ -16,6 +16,10 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 
 use crate::view;
 
+/// What a step gets beyond its own time: its init ends the program when that is used up, and reports. Only an init that hangs is
+/// ended here, so that a busy machine loses no report. Less than what the broker lets a lease outlive its step.
+const REPORTING: Duration = Duration::from_secs(20);
+
 /// How long a child may take to seal itself: far more than it needs, for a machine that has other things to do.
 const SEAL_DEADLINE: Duration = Duration::from_secs(20);
 
@@ -122,7 +126,7 @@ impl Programs {
             network: view::network(spec),
             requirement: view::requirement(spec),
         };
-        start(request, Some(Duration::from_millis(spec.limits.wall_ms)))
+        start(request, Some(Duration::from_millis(spec.limits.wall_ms).saturating_add(REPORTING)))
     }
 }
 

@@ -23,6 +23,7 @@ pub(super) fn file(path: &str) -> Result<Zeroizing<Vec<u8>>, String> {
     let opened = rustix::fs::open(path, flags, Mode::empty());
     let file = File::from(opened.map_err(|error| match error {
         rustix::io::Errno::LOOP => format!("{path} is a symbolic link: name the file itself"),
+        rustix::io::Errno::ACCESS => unreadable(path),
         other => format!("{path}: {other}"),
     })?);
     let status = file.metadata().map_err(|error| format!("{path}: {error}"))?;
@@ -41,6 +42,18 @@ pub(super) fn file(path: &str) -> Result<Zeroizing<Vec<u8>>, String> {
     read.map_err(|error| format!("{path}: {error}"))?;
     trim(&mut content);
     Ok(content)
+}
+
+/// Why a file cannot be opened that the broker may see: it may be a folder, or another file than the one that was there when the
+/// broker was confined to it.
+fn unreadable(path: &str) -> String {
+    match std::fs::symlink_metadata(path) {
+        Ok(status) if !status.is_file() => format!("{path} is no ordinary file"),
+        Ok(_) | Err(_) => format!(
+            "{path} is not the broker's to read, or took the place of the file that the broker was started with: write into the file itself, or \
+             end the broker, which is started again"
+        ),
+    }
 }
 
 /// What a program prints. It gets no environment, no input and no descriptor of ours.

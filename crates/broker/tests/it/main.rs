@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
 mod attacks;
+mod confined;
 mod fetching;
 mod house;
 mod leases;

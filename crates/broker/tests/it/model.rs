@@ -1,7 +1,7 @@
 //! Model providers through the real process: what a server on loopback is asked, and what comes of what it says.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
-mod process;
+pub(crate) mod process;
 mod red_team;
 mod server;
 

@@ -79,6 +79,9 @@ fn broker_lines(view: &BrokerView) -> Vec<Line> {
         lines.push(Line::at(1).tone(Tone::Bad, "! ").plain(&view.error));
     }
     let facts = &view.facts;
+    if !facts.confinement.is_empty() {
+        lines.push(Line::field(1, "confined", &facts.confinement));
+    }
     lines.extend(facts.providers.iter().enumerate().map(|(place, provider)| {
         let at = if provider.host.is_empty() { "no network".to_owned() } else { format!("at {}", provider.host) };
         let first = if place == 0 { ", asked by default" } else { "" };

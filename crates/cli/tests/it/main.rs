@@ -13,5 +13,6 @@ mod help;
 mod keys;
 mod monitor;
 mod offline;
+mod pinning;
 mod proposals;
 mod terminal;

@@ -104,6 +104,14 @@ impl State {
         }
         let configuration = self.broker_configuration()?;
         let digest = Digest::of(&configuration);
+        if self.brokerage.given.is_some_and(|given| given != digest)
+            && let Some(before) = self.brokerage.running.take()
+        {
+            // What it may touch is fixed by the configuration that it began with: another takes its place.
+            let generation = before.generation();
+            std::thread::spawn(move || before.end());
+            self.broker_lost(generation, "the broker's configuration changed; ask again");
+        }
         let brokerage = &mut self.brokerage;
         if brokerage.running.is_none() {
             brokerage.generation = brokerage.generation.saturating_add(1);
@@ -388,20 +396,24 @@ impl State {
         if let Some(broker) = self.brokerage.running.take() {
             broker.kill();
         }
+        self.broker_lost(generation, "the broker ended before it answered; it is started again when it is needed");
+    }
+
+    /// Nobody answers what a broker was asked.
+    fn broker_lost(&mut self, generation: u64, lost: &str) {
         self.brokerage.view = None;
-        let lost = "the broker ended before it answered; it is started again when it is needed".to_owned();
-        let view = self.no_broker(&lost);
+        let view = self.no_broker(lost);
         for reply in self.brokerage.asking.drain(..) {
             answer(&reply, &serde_json::to_value(&view).unwrap_or_default());
         }
         for (_, reply) in self.brokerage.describing.drain() {
-            fail(&reply, "broker.unreachable", &lost);
+            fail(&reply, "broker.unreachable", lost);
         }
         self.brokerage.reading.clear();
         self.unpark();
-        self.broker_answered(Some(&lost));
-        self.nothing_inferred(&lost);
-        self.nothing_evaluated(&lost);
+        self.broker_answered(Some(lost));
+        self.nothing_inferred(lost);
+        self.nothing_evaluated(lost);
         let holders = self.runs.iter().filter_map(|(case, run)| {
             let step = run.step.as_ref()?;
             let held = matches!(step.egress, Egress::Leased { generation: g, .. } if g == generation);

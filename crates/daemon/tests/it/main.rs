@@ -19,6 +19,7 @@ mod evaluator;
 mod goal;
 mod harness;
 mod inspector;
+mod interrupted;
 mod life;
 mod network;
 mod outside;

@@ -17,9 +17,9 @@ use crate::case::{Reviewed, Stage};
 use crate::clock::{Clock, Moment};
 use crate::configuration::Settings;
 use crate::key::GateKey;
-use crate::machine::{Case, Cause, Ending, Fact};
+use crate::machine::{Case, Ending, Fact};
 use crate::record;
-use crate::replay::{Past, Reconstruction};
+use crate::replay::{INTERRUPTED, Past, Reconstruction};
 use crate::transition::Transition;
 
 /// The gate does not start.
@@ -115,27 +115,29 @@ impl Gate {
 
     /// A case of an earlier epoch.
     fn revive(&mut self, case: &CaseId, past: Past, effects: &mut Effects) {
+        let opened = past.pursued.clone();
         match past.reconstruct() {
             Reconstruction::Over(ending, opened, dossier) => self.remember(case, ending, opened.as_ref(), dossier),
-            Reconstruction::Unpursued => {
-                for fact in [Fact::Halted(Cause::Restart), Fact::Closed(Ending::Halted)] {
-                    let (kind, payload) = record::write(&fact, Default::default());
-                    effects.entries.push(record::entry(kind, case, self.now(), payload));
-                }
-            }
             Reconstruction::Open(dossier, terms, facts) => {
+                // Its plan goes the way that people decide; the planner that would have answered is gone.
+                if let Some(mut quest) = opened.and_then(|o| Quest::past(&o, Ending::Abandoned, self.now())) {
+                    quest.closed = None;
+                    self.goals.insert(case.clone(), quest);
+                    let interrupted = json!({"interrupted": INTERRUPTED});
+                    effects.entries.push(record::entry(RecordKind::Planner, case, self.now(), interrupted));
+                }
                 let pending = terms.decision == Decision::RequireApproval;
                 let (life, output) = Case::rebuild(terms, &facts, self.context());
                 let stage = if pending { Stage::Reviewed(Reviewed::new(*dossier)) } else { Stage::Over(dossier) };
                 self.cases.insert(case.clone(), Slot::new(life, stage));
                 self.carry(case, output, Note::of("the monitor was started again"), effects);
             }
-            Reconstruction::Unreadable(problem) => {
-                for fact in [Fact::Halted(Cause::Ledger), Fact::Closed(Ending::Halted)] {
-                    let more = [("message".to_owned(), json!(problem))].into_iter().collect();
-                    let (kind, payload) = record::write(&fact, more);
+            Reconstruction::Lost(cause, why) => {
+                for (fact, key) in [(Fact::Halted(cause), "message"), (Fact::Closed(Ending::Halted), "detail")] {
+                    let (kind, payload) = record::write(&fact, [(key.to_owned(), json!(why))].into_iter().collect());
                     effects.entries.push(record::entry(kind, case, self.now(), payload));
                 }
+                self.remember(case, Some(Ending::Halted), opened.as_ref(), None);
             }
         }
     }

@@ -6,7 +6,6 @@ use countersign_plan::id::{CaseId, StepId};
 use countersign_plan::observation::Observation;
 use countersign_plan::permit::{Claims, Phase};
 use countersign_plan::saga::{Fate, TakeBack, Undo, take_back};
-use countersign_plan::time::Span;
 use countersign_plan::verdict::Code;
 use serde_json::{Map, Value, json};
 
@@ -280,7 +279,6 @@ impl Gate {
                     order: leave.confined.order.clone(),
                     now: self.now(),
                     deadline: leave.permit.claims.expires_at,
-                    wall: Span::from_millis(leave.confined.spec.limits.wall_ms),
                 }))
             }
             Order::Tell => match (attempt(effects, &case), note.observation.clone()) {

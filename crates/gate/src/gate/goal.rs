@@ -209,13 +209,11 @@ impl Gate {
     /// Ends a pursuit and everything of its case: halted by a person, or for a violation.
     pub(super) fn stop_goal(&mut self, case: &CaseId, cause: Cause, message: &str, effects: &mut Effects) {
         let children = self.goals.get_mut(case).map(|quest| std::mem::take(&mut quest.children)).unwrap_or_default();
-        if let Some(quest) = self.goals.get(case).filter(|quest| quest.core.over().is_none()) {
-            debug_assert!(quest.closed.is_none(), "a case that is over has no pursuit");
-            if !machine::is_active(self.version(case)) {
-                let more = [("message".to_owned(), json!(message))].into_iter().collect();
-                let (kind, payload) = record::write(&Fact::Halted(cause), more);
-                effects.entries.push(record::entry(kind, case, self.now(), payload));
-            }
+        let pursued = self.goals.get(case).is_some_and(|quest| quest.core.over().is_none());
+        if pursued && !machine::is_active(self.version(case)) {
+            let more = [("message".to_owned(), json!(message))].into_iter().collect();
+            let (kind, payload) = record::write(&Fact::Halted(cause), more);
+            effects.entries.push(record::entry(kind, case, self.now(), payload));
         }
         self.end_goal(case, Ending::Halted, message, effects);
         for case in std::iter::once(case).chain(&children) {

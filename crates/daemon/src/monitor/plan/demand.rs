@@ -39,6 +39,8 @@ impl State {
 
     /// A question to a model, with what the planner cannot be believed about: the case, and how secret what it has read is.
     fn infer(&mut self, case: &CaseId, request: Vec<u8>) {
+        // One that has to make room for another forgets what it was asked: before this is.
+        let ready = self.broker().map(|_| ());
         let id = self.brokerage.number();
         let Some(session) = self.plans.sessions.get_mut(case) else { return };
         let number = session.protocol.inferences();
@@ -51,7 +53,7 @@ impl State {
             request,
         });
         self.plans.asked.insert(id, case.clone());
-        if let Err(message) = self.broker().and_then(|broker| broker.tell(ask)) {
+        if let Err(message) = ready.and_then(|()| self.broker()?.tell(ask)) {
             self.not_inferred(id, &message);
         }
     }
