@@ -284,8 +284,7 @@ impl Gate {
         };
         effects.entries.clear();
         effects.directives = halted.directives.into_iter().filter(stops).collect();
-        let message =
-            "the ledger cannot be written: everything is halted until the monitor is started again".to_owned();
+        let message = "the ledger cannot be written: all is halted until the monitor is started again".to_owned();
         effects.directives.push(Directive::Alert { case: None, message });
     }
 

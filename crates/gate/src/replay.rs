@@ -102,8 +102,7 @@ impl Past {
         if self.hidden {
             return Reconstruction::Lost(Cause::Ledger, "payloads of the case were erased".to_owned());
         }
-        let over =
-            self.facts.iter().find_map(|fact| if let Fact::Closed(end) = fact { Some(end.as_str()) } else { None });
+        let over = self.facts.iter().find_map(|f| if let Fact::Closed(end) = f { Some(end.as_str()) } else { None });
         if self.pursued.is_some() && (self.proposal.is_none() || over.is_some()) {
             let what = over.map_or("nothing had been done".to_owned(), |end| format!("its last plan was {end}"));
             return Reconstruction::Lost(Cause::Restart, format!("{INTERRUPTED}: {what}, and no answer was written"));

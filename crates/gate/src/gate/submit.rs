@@ -189,8 +189,7 @@ impl Gate {
                 // What could not be recorded is not decided: the record would stop, and everything with it.
                 let long = json!({"verdict": verdict, "steps": judged.steps}).to_string().len();
                 if long > LONGEST {
-                    let message =
-                        format!("the review of the plan is {long} bytes long; at most {LONGEST} are recorded");
+                    let message = format!("its review is {long} bytes long; at most {LONGEST} are recorded");
                     return self.unreadable(&case, &submission, *block(Code::PlanInvalid, message), outside, effects);
                 }
                 let dossier = Dossier {
@@ -417,8 +416,7 @@ fn read(submission: &Submission) -> Result<Read, Box<Reason>> {
 
 /// A review that contradicts itself is a block: the gate does not rely on the policy to be consistent (INV-4).
 fn strict(mut judged: Review, draft: &Draft, pinned: Option<&str>) -> Review {
-    let worst =
-        judged.reasons.iter().map(|reason| reason.decision).chain(judged.steps.iter().map(|step| step.decision));
+    let worst = judged.reasons.iter().map(|r| r.decision).chain(judged.steps.iter().map(|step| step.decision));
     let worst = worst.max().unwrap_or(judged.decision).max(judged.decision);
     if worst > judged.decision {
         let message = "the review found more than it decided";
