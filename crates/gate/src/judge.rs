@@ -47,7 +47,11 @@ impl Judging<'_> {
             Phase::Snapshot | Phase::Act => {
                 let tool = self.tool(&step.action)?;
                 let args = self.arguments(tool, &step.args)?;
-                let (fresh, reasons) = recheck(&self.request(&dossier.draft, &words(dossier.seen, self.facts.session())), self.step, &args);
+                let (fresh, reasons) = recheck(
+                    &self.request(&dossier.draft, &words(dossier.seen, self.facts.session())),
+                    self.step,
+                    &args,
+                );
                 if let Some(drift) = drift(approved, &fresh, &reasons, &step.args) {
                     return Err(drift);
                 }
@@ -113,7 +117,8 @@ impl Judging<'_> {
         args.references(&mut |_, expr| chosen |= matches!(expr, Expr::From { .. }));
         let args = self.arguments(tool, args)?;
         let draft = single(step, action, &args, privileges_of(&self.running.dossier().draft))?;
-        let (fresh, reasons) = recheck(&self.request(&draft, &words(self.running.dossier().seen, self.facts.session())), &step.id, &args);
+        let (fresh, reasons) =
+            recheck(&self.request(&draft, &words(self.running.dossier().seen, self.facts.session())), &step.id, &args);
         let asked = self.running.dossier().verdict.decision == Decision::RequireApproval;
         let answered = match fresh.decision {
             Decision::Allow => true,
