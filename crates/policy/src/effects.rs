@@ -11,7 +11,6 @@ mod git;
 mod inspected;
 mod programs;
 mod remote;
-mod sql;
 mod written;
 
 pub(crate) use arguments::{Arg, substitute};

@@ -116,6 +116,7 @@ codes! {
     FlowUntrustedControl = "flow.untrusted_control", "Untrusted data decides what happens.";
     FlowConfirmed = "flow.confirmed", "The goal itself says every value that decides, so nobody is asked.";
     FlowCrossed = "flow.crossed", "A person let a single value of exactly this plan pass.";
+    GoalForbidden = "goal.forbidden", "The goal forbids what a step does.";
     GoalUnasked = "goal.unasked", "The goal asks for other things, and for nothing of this kind.";
     PlannerRefused = "planner.refused", "What the planner asks for is not due now.";
     PlannerReads = "planner.reads_only", "Before it proposes, a planner reads, with tools that only read.";

@@ -10,7 +10,7 @@ use countersign_plan::verdict::{Code, Decision};
 
 use super::arguments::{Arg, literal_prefix};
 use super::inspected::line_around_references;
-use super::{Beyond, By, Deriving, Execution, sql};
+use super::{Beyond, By, Deriving, Execution};
 use crate::deployment::Standing;
 use crate::facts::PathKind;
 use crate::hosts::Endpoint;
@@ -125,16 +125,18 @@ impl Deriving<'_> {
             self.found(Code::ToolReference, Decision::Block, "/method is one of the listed words, never a reference");
             return;
         };
-        if !effects.contains(&Effect::Read) {
-            self.out.beyond_manifest = Some(Beyond::Remote);
-        }
         self.headers();
         let url = self.args.at(&Pointer::from_segments(vec!["url".to_owned()]));
         let prefix = url.as_ref().and_then(literal_prefix).filter(|prefix| {
             // The host is settled once the authority has ended.
             prefix.split_once("://").is_some_and(|(_, rest)| rest.contains(['/', '?', '#']))
         });
-        for effect in effects {
+        let asked = prefix.clone().or_else(|| self.named("url").text().map(str::to_owned));
+        let more = asked.filter(|_| effects.contains(&Effect::Read)).and_then(|url| in_the_address(&url));
+        if !effects.contains(&Effect::Read) || more.is_some() {
+            self.out.beyond_manifest = Some(Beyond::Remote);
+        }
+        for effect in effects.iter().chain(&more) {
             match &prefix {
                 Some(prefix) => self.endpoint(*effect, TargetKind::Url, prefix, Endpoint::of_url(prefix)),
                 None => self.target(tool, *effect),
@@ -175,46 +177,38 @@ impl Deriving<'_> {
         let expr = self.args.at(&Pointer::from_segments(vec!["sql".to_owned()]));
         let sql = match self.named("sql") {
             Arg::Text(sql) => Some(sql),
-            _ => expr.and_then(|expr| sql::around_references(&expr)),
+            _ => expr.and_then(|expr| around_references(&expr)),
         };
         if let Some(Err(hidden)) = sql.as_deref().map(text::check_visible) {
             let message = format!("the statement hides something: {hidden}");
             self.found(Code::PlanHiddenText, Decision::Block, message);
         }
-        let statement = match sql.map(|text| (self.scene.facts.inspect(&Subject::Sql { text: text.clone() }), text)) {
-            Some((Ok(inspection), _)) => self.statement(inspection),
-            Some((Err(_), text)) => sql::classify(&text),
-            None => sql::Statement::unknown(),
+        let inspection = sql.and_then(|text| self.scene.facts.inspect(&Subject::Sql { text }).ok());
+        let effects = match inspection {
+            Some(inspection) => self.statement(inspection),
+            None => {
+                let message = "nobody read the statement";
+                self.found(Code::ExecuteUnanalysed, Decision::RequireApproval, message);
+                vec![Effect::Admin]
+            }
         };
-        if let Some(what) = statement.forbidden {
-            let message = format!("{what} leaves the database or loads code into it");
-            self.found(Code::ResourceCatastrophic, Decision::Block, message);
-        }
-        if statement.destroys_all {
-            let message = format!("the whole of database {database} would be destroyed");
-            self.found(Code::ResourceCatastrophic, Decision::Block, message);
-        }
-        if statement.unknown {
-            let message = "the statement begins with no word that this version reads";
-            self.found(Code::ExecuteUnanalysed, Decision::RequireApproval, message);
-        }
         let path = self.place().normalise(&database).ok();
         let is_file = database.contains('/')
             || [".db", ".sqlite", ".sqlite3"].iter().any(|suffix| database.ends_with(suffix))
             || path.is_some_and(|p| self.scene.facts.resolve(&p).kind == PathKind::File);
-        for effect in &statement.effects {
+        for effect in &effects {
             self.resource(*effect, tool.target.kind, &database, false);
             if is_file {
                 self.path(*effect, TargetKind::File, &database, false, By::Tool);
             }
         }
-        if statement.effects.iter().any(|e| !e.is_harmless()) {
+        if effects.iter().any(|e| !e.is_harmless()) {
             self.out.beyond_manifest = Some(if is_file { Beyond::Snapshot } else { Beyond::Nothing });
         }
     }
 
     /// What a parsed text of statements does to its database; what it does elsewhere is taken over as it is.
-    fn statement(&mut self, mut inspection: Inspection) -> sql::Statement {
+    fn statement(&mut self, mut inspection: Inspection) -> Vec<Effect> {
         let mut effects: Vec<Effect> = Vec::new();
         inspection.touches.retain(|touch| {
             let inside = touch.kind == TargetKind::Database;
@@ -227,7 +221,7 @@ impl Deriving<'_> {
             effects.push(Effect::Read);
         }
         self.take_over(&inspection, By::Command);
-        sql::Statement { effects, ..sql::Statement::default() }
+        effects
     }
 
     fn execute_command(&mut self) {
@@ -265,6 +259,37 @@ impl Deriving<'_> {
         }
         self.surroundings();
     }
+}
+
+/// What the words of an address ask a server to do, whatever the method says: a segment of its path, or the value of a parameter
+/// that names an action. Names of files say nothing.
+fn in_the_address(url: &str) -> Option<Effect> {
+    let (_, rest) = url.split_once("://")?;
+    let (_, rest) = rest.split_once('/')?;
+    let (path, query) = rest.split('#').next()?.split_once('?').unwrap_or((rest, ""));
+    let names = |key: &str| matches!(key.to_ascii_lowercase().as_str(), "action" | "do" | "cmd" | "op" | "_method" | "method");
+    let values = query.split('&').filter_map(|pair| pair.split_once('=')).filter(|(key, _)| names(key));
+    let words = path.split('/').filter(|part| !part.contains('.')).chain(values.map(|(_, value)| value));
+    words.filter_map(|word| {
+        let end = word.char_indices().skip(1).find(|(_, c)| !c.is_ascii_lowercase()).map_or(word.len(), |(at, _)| at);
+        let verb = word.get(..end).unwrap_or(word).to_ascii_lowercase();
+        match verb.as_str() {
+            "delete" | "remove" | "destroy" | "drop" | "purge" | "wipe" | "erase" | "truncate" => Some(Effect::Delete),
+            "shutdown" | "reboot" | "disable" | "grant" | "revoke" | "approve" | "transfer" | "promote" => Some(Effect::Admin),
+            _ => None,
+        }
+    }).max()
+}
+
+/// The text of a statement with a placeholder for each reference.
+fn around_references(expr: &Expr) -> Option<String> {
+    let Expr::Join(parts) = expr else { return None };
+    let text = |part: &Expr| match part.literal() {
+        Some(serde_json::Value::String(literal)) => literal,
+        Some(other) => other.to_string(),
+        None => " ? ".to_owned(),
+    };
+    Some(parts.iter().map(text).collect())
 }
 
 /// The first variable of a line whose name says that it holds a credential.

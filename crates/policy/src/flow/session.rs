@@ -244,8 +244,9 @@ fn classified(deployment: &Deployment, touch: &Touch) -> Label {
             deployment.secrecy(&seen).max(inside(deployment, &touch.name, known && touch.recursive))
         }
         (Some(seen), _) => deployment.secrecy(&seen),
-        (None, Some(Standing::Known | Standing::Other)) => SecrecyLevel::Public,
-        (None, Some(Standing::User | Standing::Internal) | None) => SecrecyLevel::Internal,
+        // What a server of somebody else answers is no secret of the house; what was said with somebody is one.
+        (None, Some(Standing::Known | Standing::Other)) if touch.endpoint.is_some() => SecrecyLevel::Public,
+        (None, _) => SecrecyLevel::Internal,
     };
     Label { level: Level::Open, readers: Readers::of(level, deployment) }
 }

@@ -77,6 +77,18 @@ impl<'a> Bounds<'a> {
         }
     }
 
+    /// Of the folder that a program starts in nothing is read where the plan asks for parts of it: it is there because they are.
+    pub(super) fn narrow_start(&self, derived: &mut Derived, tool: &Definition, request: &Request<'_>) {
+        let Some(read) = self.0.read.as_ref().filter(|_| tool.effect == Effect::Execute) else { return };
+        let mut asked = roots(read, request);
+        asked.extend(self.0.write.iter().flat_map(|write| roots(write, request)));
+        derived.touches.retain(|touch| {
+            let start = touch.by == By::Tool && touch.effect == Effect::Read && touch.kind == TargetKind::Directory;
+            let covered = asked.iter().any(|root| paths::is_within(&touch.name, root));
+            !start || covered || !asked.iter().any(|root| paths::is_within(root, &touch.name))
+        });
+    }
+
     /// Adds the hosts that the plan asks for to what its programs touch: through each one data may leave. Programs with a list of
     /// their own binaries, and git, make no connection.
     pub(super) fn connections(&self, derived: &mut Derived, tool: &Definition, request: &Request<'_>) {

@@ -9,7 +9,7 @@ use countersign_plan::tool::{Definition, Effect, TargetKind};
 use countersign_plan::verdict::{Code, Decision, Reason};
 
 use super::prepare::Prepared;
-use super::{Request, goal, judge};
+use super::{Request, goal, judge, threats};
 use crate::deployment::{Confirmation, Standing, is_path_kind};
 use crate::effects::{self, By, Derived, Scene, Touch};
 use crate::flow::{
@@ -297,18 +297,27 @@ fn confirmed(
         return Some(How::ToUser);
     }
     let goal = request.pinned_goal.filter(|_| request.authentic)?;
+    let (wishes, action) = (&prepared.goal, prepared.step.action.as_str());
     // Whole stores and files that nothing brings back: a word in a goal is too little.
     let lasting = |kind| matches!(kind, TargetKind::Database | TargetKind::Account) || is_path_kind(kind);
     let lost = touches.iter().any(|touch| touch.effect == Effect::Delete && lasting(touch.kind));
-    let asked = touches.iter().all(|touch| goal::asks_for_effect(goal, touch.effect));
-    // What the goal asks for once is done once.
-    let again =
-        steps.iter().take(i).any(|s| s.step.action == prepared.step.action && s.step.args == prepared.step.args);
+    let asked = touches.iter().all(|touch| wishes.ask_for(action, touch.effect)) && !wishes.ask_for_opposite(action);
+    // What the goal asks for once is done once; of payments and rights, whatever is written along with it.
+    let pays = touches.iter().any(|touch| matches!(touch.effect, Effect::Pay | Effect::Admin));
+    let decisive = |step: &Prepared<'_>| definition.controls.iter().map(|at| step.step.args.at(at)).collect::<Vec<_>>();
+    let again = steps.iter().take(i).filter(|s| s.step.action == prepared.step.action).any(|s| {
+        s.step.args == prepared.step.args || (pays && !definition.controls.is_empty() && decisive(s) == decisive(prepared))
+    });
+    // What the goal makes depend on something waits for a look at it. A message can say what was found.
+    let grave = |effect: Effect| !effect.is_harmless() && !matches!(effect, Effect::Send | Effect::Create);
+    let blind = wishes.are_conditional()
+        && touches.iter().any(|touch| grave(touch.effect))
+        && !threats::is_looked_at_before(steps, i);
     let reaches = touches.iter().any(|touch| touch.endpoint.is_some() || touch.kind == TargetKind::Url);
     let acts = touches.iter().any(|touch| !touch.effect.is_harmless());
     // What a command line does is judged by itself; no value of it is the goal's.
     let by_command = touches.iter().any(|touch| touch.by != By::Tool && touch.by != By::Move);
-    if lost || !asked || again || reaches || !acts || by_command || runs(definition, &sinks) {
+    if lost || !asked || again || blind || reaches || !acts || by_command || runs(definition, &sinks) {
         return None;
     }
     let decides = || sinks.iter().flat_map(|sink| &sink.decides);
@@ -328,9 +337,11 @@ fn confirmed(
         return None;
     }
     let nodes = || decides().filter_map(|(node, _)| flow.proof.nodes.get(*node));
+    if is_turned_round(prepared, nodes()) {
+        return None;
+    }
     let said = |kind: &Kind| matches!(kind, Kind::Grounded(_) | Kind::Input);
     // A payment names its payee by the goal, or changes none.
-    let pays = touches.iter().any(|touch| matches!(touch.effect, Effect::Pay | Effect::Admin));
     let given = |at| prepared.step.args.at(at).is_some();
     if pays && definition.target.arg.as_ref().is_some_and(given) && !nodes().any(|node| said(&node.kind)) {
         return None;
@@ -344,6 +355,24 @@ fn confirmed(
         return Some(How::Request(nodes().filter_map(|node| span(&node.kind)).collect()));
     }
     Some(How::House)
+}
+
+/// Whether the goal says the source where the step has the destination, or the other way round.
+fn is_turned_round<'n>(prepared: &Prepared<'_>, nodes: impl Iterator<Item = &'n flow::Node>) -> bool {
+    let words: Vec<(bool, &str)> = nodes
+        .filter_map(|node| {
+            let Kind::Grounded(flow::Ground::Goal { from, .. }) = node.kind else { return None };
+            let name = node.name.rsplit('/').next()?;
+            let part = |list: &[&str]| name.split(['_', '-']).any(|part| list.contains(&part));
+            let destination = part(&["to", "destination", "dest", "dst", "recipient", "target", "new", "into"]);
+            let source = part(&["from", "source", "src", "sender", "old"]);
+            let mut before = prepared.goal.before(from);
+            let place = before.find(|word| matches!(*word, "from" | "to" | "into" | "onto"))?;
+            (destination != source).then_some((destination, place))
+        })
+        .collect();
+    let both = words.iter().any(|(to, _)| *to) && words.iter().any(|(to, _)| !to);
+    both && words.iter().any(|(to, word)| *to == (*word == "from"))
 }
 
 /// Whether every listed receiver is one of the house whom the goal calls by name ("Nora" for `nora@…`).

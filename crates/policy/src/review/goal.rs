@@ -4,6 +4,10 @@
 //! is a finding for people. A goal without a word of any kind is unclear and compared with nothing; so is one in a language that
 //! the lists do not have.
 
+mod bans;
+mod order;
+mod words;
+
 use std::collections::BTreeSet;
 
 use countersign_plan::tool::{Effect, TargetKind};
@@ -13,6 +17,63 @@ use super::Request;
 use super::prepare::Prepared;
 use crate::effects::{By, Touch};
 use crate::paths::fold;
+
+pub(super) use bans::forbidden;
+pub(super) use order::reversed;
+use bans::Ban;
+use words::{Goal, Word, has};
+
+/// A pinned goal, read once for all steps.
+#[derive(Debug, Default)]
+pub(super) struct Wishes {
+    read: Goal,
+    asked: Vec<Kind>,
+    bans: Vec<Ban>,
+}
+
+impl Wishes {
+    pub(super) fn of(goal: Option<&str>) -> Self {
+        let read = Goal::new(goal.unwrap_or(""));
+        let asked = Kind::ALL.into_iter().filter(|kind| kind.is_asked(&read.words)).collect();
+        let bans = bans::of(&read);
+        Self { read, asked, bans }
+    }
+
+    /// Whether it asks for what a tool of this name does: an effect of this kind, by any word for it or by the tool's own.
+    pub(super) fn ask_for(&self, tool: &str, effect: Effect) -> bool {
+        if effect.is_harmless() || self.read.words.iter().any(|word| word.orders() && by_name(tool, &word.text)) {
+            return true;
+        }
+        // Whoever only wants to be shown something wants nothing changed; an unclear goal says neither.
+        Kind::of(effect).map_or_else(|| self.asked != [Kind::Look], |kind| self.asked.contains(&kind))
+    }
+
+    /// Whether it asks for the opposite of what a tool of this name does.
+    pub(super) fn ask_for_opposite(&self, tool: &str) -> bool {
+        let meant = || self.read.words.iter().filter(|word| !word.negated && !word.subordinate);
+        let says = |list: &str| meant().any(|word| has_stem(list, &word.text));
+        let is = |list: &str| parts(tool).any(|part| has(list, &part));
+        let turned = |(one, other): &(&str, &str)| {
+            (is(one) && says(other) && !says(one)) || (is(other) && says(one) && !says(other))
+        };
+        OPPOSITES.iter().any(turned)
+    }
+
+    /// Whether it makes what it asks for depend on something: then a plan has to look before it acts.
+    pub(super) fn are_conditional(&self) -> bool {
+        let words = &self.read.words;
+        let ensured = |pair: &[Word]| {
+            let [one, two] = pair else { return false };
+            has("sure verify check ensure confirm", &one.text) && has("that whether there it all", &two.text)
+        };
+        words.iter().any(|word| has("if unless provided", &word.text)) || words.windows(2).any(ensured)
+    }
+
+    /// The words before byte `at` of the goal, the last one first.
+    pub(super) fn before(&self, at: usize) -> impl Iterator<Item = &str> {
+        self.read.words.iter().rev().filter(move |word| word.at < at).map(|word| word.text.as_str())
+    }
+}
 
 /// A kind of thing that people ask for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -39,7 +100,7 @@ impl Kind {
         }
     }
 
-    const fn stems(self) -> &'static [&'static str] {
+    const fn stems(self) -> &'static str {
         match self {
             Self::Look => LOOKING,
             Self::Make => MAKING,
@@ -60,256 +121,130 @@ impl Kind {
             Self::Govern => "change who may do what",
         }
     }
+
+    /// Whether the words ask for it.
+    fn is_asked(self, words: &[Word]) -> bool {
+        words.iter().any(|word| match self {
+            Self::Look => !word.negated && word.is(LOOKING),
+            // What is governed has no verbs of its own: it counts beside any order that is more than looking.
+            Self::Govern if word.is(GOVERNED) => {
+                let acts = |other: &Word| other.orders() && !other.is(LOOKING) && other.sentence == word.sentence;
+                let looks = words.iter().any(|w| w.sentence == word.sentence && w.orders() && w.is(LOOKING));
+                !word.negated && !word.subordinate && (!looks || words.iter().any(|w| acts(w) && w.is(ACTING)))
+            }
+            Self::Make | Self::Remove | Self::Tell | Self::Pay | Self::Govern => word.orders() && word.is(self.stems()),
+        })
+    }
 }
 
-/// Beginnings of words by which people ask to be shown something.
-const LOOKING: &[&str] = &[
-    "read",
-    "summar",
-    "find",
-    "list",
-    "show",
-    "explain",
-    "analy",
-    "review",
-    "check",
-    "look",
-    "search",
-    "count",
-    "compar",
-    "describ",
-    "inspect",
-    "investigat",
-    "diagnos",
-    "understand",
-    "learn",
-    "examin",
-    "browse",
-    "what",
-    "which",
-    "who",
-    "when",
-    "why",
-    "how",
-    "where",
+// Beginnings of words by which people ask: to be shown something,
+const LOOKING: &str = "read summar find list show explain analy review check look search count compar describ inspect \
+    investigat diagnos understand learn examin browse what which who when why how where";
+
+// for something new or changed,
+const MAKING: &str = "write creat add make updat chang edit fix implement build refactor generat draft prepar save store append \
+    insert format convert translat correct improv extend schedul plan test run";
+
+// for a message, a request or a publication,
+const TELLING: &str = "send sent mail email messag notif inform tell repl respond answer forward shar post publish releas deploy \
+    invit announc contact ask remind alert escalat submit upload push deliver distribut broadcast slack chat know report ping \
+    call request confirm thank cc writ commit sync webhook book order regist";
+
+// for a payment,
+const PAYING: &str = "pay paid transfer wire send refund buy bought purchas order book reimburs settl invoice bill donat tip \
+    subscri charg deposit withdraw split money rent amount";
+
+// for a change of rights, accounts or configuration,
+const GOVERNING: &str = "grant revok permi rotat enabl disabl onboard offboard shar block ban promot configur setup set install \
+    lock unlock reset delegat authori invit secur";
+
+// by its object alone,
+const GOVERNED: &str = "access role admin credential password key account user policy secret own member root sudo securi";
+
+// with one of these,
+const ACTING: &str = "give let allow assign switch turn open clos take add remov delet creat updat chang edit make put move \
+    renew grant revok rotat enabl disabl set reset install";
+
+// for removal, cleaning, publishing or replacement;
+const REMOVAL: &str = "delet remov clean purg drop prun discard eras wipe wiping tidy clear retir uninstall publish releas \
+    deploy replac swap supersed migrat mov renam obsolet unus stale cancel";
+
+// the plainest of them;
+const DESTROYING: &str = "delet remov clean purg drop prun discard eras wipe wiping retir uninstall";
+
+// for a push;
+const PUSHING: &str = "push publish releas deploy upload sync";
+
+// for a program to be started anew or to read its configuration again;
+const RELOADING: &str = "restart reload hup";
+
+// to be told what something is, which is not to run it.
+const EXPLAINING: &str = "explain describ summar review read understand";
+
+/// Words of tools' names and of goals that turn each other round.
+const OPPOSITES: &[(&str, &str)] = &[
+    ("add invite join attach assign", "remove kick leave detach unassign expel"),
+    ("grant allow permit", "revoke deny block forbid withdraw"),
+    ("enable activate arm resume start", "disable deactivate disarm pause suspend stop"),
+    ("open unlock unblock", "close lock block"),
+    ("create book reserve", "delete cancel drop destroy remove"),
+    ("publish share show", "unpublish unshare hide retract"),
+    ("subscribe follow", "unsubscribe unfollow"),
+    ("deposit", "withdraw"),
+    ("archive", "restore unarchive"),
+    ("mute", "unmute"),
 ];
-
-/// Beginnings of words by which people ask for something new or changed.
-const MAKING: &[&str] = &[
-    "write",
-    "creat",
-    "add",
-    "make",
-    "updat",
-    "chang",
-    "edit",
-    "fix",
-    "implement",
-    "build",
-    "refactor",
-    "generat",
-    "draft",
-    "prepar",
-    "save",
-    "store",
-    "append",
-    "insert",
-    "format",
-    "convert",
-    "translat",
-    "correct",
-    "improv",
-    "extend",
-    "schedul",
-    "plan",
-    "test",
-    "run",
-];
-
-/// Beginnings of words by which people ask for a message, a request or a publication.
-const TELLING: &[&str] = &[
-    "send",
-    "sent",
-    "mail",
-    "email",
-    "messag",
-    "notif",
-    "inform",
-    "tell",
-    "repl",
-    "respond",
-    "answer",
-    "forward",
-    "shar",
-    "post",
-    "publish",
-    "releas",
-    "deploy",
-    "invit",
-    "announc",
-    "contact",
-    "ask",
-    "remind",
-    "alert",
-    "escalat",
-    "submit",
-    "upload",
-    "push",
-    "deliver",
-    "distribut",
-    "broadcast",
-    "slack",
-    "chat",
-    "know",
-    "report",
-    "ping",
-    "call",
-    "request",
-    "confirm",
-    "thank",
-    "cc",
-    "writ",
-    "commit",
-    "sync",
-    "webhook",
-    "book",
-    "order",
-    "regist",
-];
-
-/// Beginnings of words by which people ask for a payment.
-const PAYING: &[&str] = &[
-    "pay", "paid", "transfer", "wire", "send", "refund", "buy", "bought", "purchas", "order", "book", "reimburs",
-    "settl", "invoice", "bill", "donat", "tip", "subscri", "charg", "deposit", "withdraw", "split", "money", "rent",
-    "amount",
-];
-
-/// Beginnings of words by which people ask for a change of rights, accounts or configuration.
-const GOVERNING: &[&str] = &[
-    "grant",
-    "revok",
-    "permi",
-    "access",
-    "role",
-    "admin",
-    "rotat",
-    "credential",
-    "password",
-    "key",
-    "account",
-    "user",
-    "enabl",
-    "disabl",
-    "onboard",
-    "offboard",
-    "shar",
-    "block",
-    "ban",
-    "promot",
-    "configur",
-    "setup",
-    "set",
-    "install",
-    "policy",
-    "lock",
-    "unlock",
-    "reset",
-    "delegat",
-    "authori",
-    "secret",
-    "own",
-    "member",
-    "invit",
-    "root",
-    "sudo",
-    "securi",
-];
-
-/// Beginnings of words by which people ask for removal, cleaning, publishing or replacement.
-const REMOVAL: &[&str] = &[
-    "delet",
-    "remov",
-    "clean",
-    "purg",
-    "drop",
-    "prun",
-    "discard",
-    "eras",
-    "wipe",
-    "wiping",
-    "tidy",
-    "clear",
-    "retir",
-    "uninstall",
-    "publish",
-    "releas",
-    "deploy",
-    "replac",
-    "swap",
-    "supersed",
-    "migrat",
-    "mov",
-    "renam",
-    "obsolet",
-    "unus",
-    "stale",
-];
-
-/// The plainest of them.
-const DESTROYING: &[&str] =
-    &["delet", "remov", "clean", "purg", "drop", "prun", "discard", "eras", "wipe", "wiping", "retir", "uninstall"];
-
-/// Beginnings of words by which people ask for a push.
-const PUSHING: &[&str] = &["push", "publish", "releas", "deploy", "upload", "sync"];
-
-/// Beginnings of words by which people ask for a program to be started anew or to read its configuration again.
-const RELOADING: &[&str] = &["restart", "reload", "hup"];
-
-/// Words that turn the next ones round.
-const NEGATIONS: &[&str] = &["not", "never", "don", "dont", "without", "keep", "no", "nothing", "except", "avoid"];
 
 /// Whether the goal asks for removal, cleaning, publishing or replacement.
 pub(super) fn asks_for_removal(goal: Option<&str>) -> bool {
-    goal.is_some_and(|goal| asks_for(goal, REMOVAL))
-}
-
-/// Whether the goal asks for an effect of this kind; of effects that nobody has to ask for, always.
-pub(super) fn asks_for_effect(goal: &str, effect: Effect) -> bool {
-    Kind::of(effect).is_none_or(|kind| asks_for(goal, kind.stems()))
+    speaks_of(goal, REMOVAL)
 }
 
 /// Whether the goal asks for something new or changed.
 pub(super) fn asks_for_making(goal: &str) -> bool {
-    asks_for(goal, MAKING)
+    speaks_of(Some(goal), MAKING)
 }
 
 /// Whether the goal asks for a removal in words that mean nothing milder: for what no snapshot brings back.
 pub(super) fn asks_for_removal_elsewhere(goal: Option<&str>) -> bool {
-    goal.is_some_and(|goal| asks_for(goal, DESTROYING))
+    speaks_of(goal, DESTROYING)
 }
 
 /// Whether the goal asks for a push to the usual remote.
 pub(super) fn asks_to_push(goal: Option<&str>) -> bool {
-    goal.is_some_and(|goal| asks_for(goal, PUSHING))
+    speaks_of(goal, PUSHING)
 }
 
 /// Whether the goal speaks of what git or a hook runs at a commit or push.
 pub(super) fn speaks_of_hooks(goal: Option<&str>) -> bool {
-    goal.is_some_and(|goal| asks_for(goal, &["hook", "commit", "push", "husky"]))
+    speaks_of(goal, "hook commit push husky")
 }
 
 /// Whether the goal asks for a program to be started anew.
 pub(super) fn asks_to_reload(goal: Option<&str>) -> bool {
-    goal.is_some_and(|goal| asks_for(goal, RELOADING))
+    speaks_of(goal, RELOADING)
 }
 
 /// Whether a word of the goal begins so, with no negation before it.
-fn asks_for(goal: &str, stems: &[&str]) -> bool {
-    let goal = fold(goal);
-    let words: Vec<&str> = goal.split(|c: char| !c.is_alphanumeric()).filter(|w| !w.is_empty()).collect();
-    words.iter().enumerate().any(|(i, word)| {
-        let negated = words.iter().take(i).rev().take(3).any(|before| NEGATIONS.contains(before));
-        !negated && stems.iter().any(|stem| word.starts_with(stem))
+fn speaks_of(goal: Option<&str>, stems: &str) -> bool {
+    goal.is_some_and(|goal| Goal::new(goal).words.iter().any(|word| !word.negated && word.is(stems)))
+}
+
+/// The parts of a tool's name.
+fn parts(tool: &str) -> impl Iterator<Item = String> {
+    tool.split(['_', '-', '.']).filter(|part| part.len() >= 3).map(str::to_lowercase)
+}
+
+/// Whether a word of a goal is a part of a tool's name, in any of its forms.
+fn by_name(tool: &str, word: &str) -> bool {
+    parts(tool).any(|part| has_stem(&part, word))
+}
+
+/// Whether a word is one of the list, in any of its forms.
+fn has_stem(list: &str, word: &str) -> bool {
+    list.split_whitespace().any(|one| {
+        let stem = one.strip_suffix('e').unwrap_or(one);
+        word.strip_prefix(stem).is_some_and(|rest| has("e s es d ed ing ned ning ped ping ted ting", rest) || rest.is_empty())
     })
 }
 
@@ -317,27 +252,28 @@ fn asks_for(goal: &str, stems: &[&str]) -> bool {
 /// told and decides nothing. Requests to hosts are told only: too many words of goals lead to one.
 pub(super) fn unasked(request: &Request<'_>, prepared: &Prepared<'_>, ruled: bool) -> Vec<Reason> {
     let Some(goal) = request.pinned_goal else { return Vec::new() };
-    let touches = || prepared.derived.touches.iter().filter(|touch| touch.by == By::Tool);
-    if touches().all(|touch| Kind::of(touch.effect).is_none()) {
+    let touches = || prepared.derived.touches.iter();
+    let concerns = |touch: &Touch| touch.by == By::Tool && Kind::of(touch.effect).is_some();
+    if !touches().any(|touch| concerns(touch) || is_started(touch)) {
         return Vec::new();
     }
-    let asked: BTreeSet<Kind> = Kind::ALL.into_iter().filter(|kind| asks_for(goal, kind.stems())).collect();
+    let Wishes { read: Goal { words, .. }, asked, .. } = &*prepared.goal;
     if asked.is_empty() {
         return Vec::new();
     }
+    let wants: Vec<&str> = asked.iter().map(|kind| kind.words()).collect();
     let mut told = BTreeSet::new();
     let mut reasons = Vec::new();
-    for touch in touches() {
+    for touch in touches().filter(|touch| concerns(touch)) {
         let Some(kind) = Kind::of(touch.effect).filter(|kind| !asked.contains(kind) && !told.contains(kind)) else {
             continue;
         };
-        if is_named(goal, prepared, touch) {
+        if is_named(goal, prepared, touch) || words.iter().any(|w| w.orders() && by_name(prepared.step.action.as_str(), &w.text)) {
             continue;
         }
         told.insert(kind);
         let on_network = matches!(touch.kind, TargetKind::Host | TargetKind::Url);
         let decision = if ruled || on_network { Decision::Allow } else { Decision::RequireApproval };
-        let wants: Vec<&str> = asked.iter().map(|kind| kind.words()).collect();
         let message = format!(
             "`{}` would {} ({}), but the goal asks to {}",
             prepared.step.action,
@@ -347,7 +283,21 @@ pub(super) fn unasked(request: &Request<'_>, prepared: &Prepared<'_>, ruled: boo
         );
         reasons.push(Reason::new(Code::GoalUnasked, decision, message));
     }
+    // Whoever wants to be told what a program does has not asked to have it run.
+    let explained = asked.iter().all(|kind| *kind == Kind::Look) && words.iter().any(|word| word.orders() && word.is(EXPLAINING));
+    let base = |touch: &Touch| touch.name.rsplit('/').next().unwrap_or(&touch.name).to_owned();
+    let run = touches().find(|touch| is_started(touch) && names(Some(goal), &base(touch)));
+    if let Some(touch) = run.filter(|_| explained) {
+        let message = format!("{} would be run, but the goal asks to {}", touch.name, wants.join(", "));
+        let decision = if ruled { Decision::Allow } else { Decision::RequireApproval };
+        reasons.push(Reason::new(Code::GoalUnasked, decision, message));
+    }
     reasons
+}
+
+/// Whether a file is run.
+fn is_started(touch: &Touch) -> bool {
+    touch.effect == Effect::Execute && touch.by == By::Command && touch.seen().is_some()
 }
 
 /// Whether the goal names the resource, its host, or the tool.

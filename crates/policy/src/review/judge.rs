@@ -73,6 +73,7 @@ pub(super) fn step(view: &View<'_, '_>, i: usize) -> Judged {
         let ruled = rules(request, prepared, total, &mut judged);
         // Nobody's goal asks for taking back, so that rollbacks are not compared with it.
         judged.reasons.extend(goal::unasked(request, prepared, ruled));
+        judged.reasons.extend(goal::forbidden(request, prepared));
         if prepared.irreversible && (prepared.has_effect() || prepared.step.irreversible) {
             let message = format!("nothing takes `{}` back", prepared.step.action);
             judged.reasons.push(Reason::new(Code::PlanIrreversible, Decision::RequireApproval, message));
@@ -81,7 +82,7 @@ pub(super) fn step(view: &View<'_, '_>, i: usize) -> Judged {
         judged.reasons.extend(Bounds::of(request.draft.privileges()).exceeded(patterns, prepared, request));
         flow::settle(request, &view.flow, steps, i, &mut judged.reasons);
         judged.reasons.extend(expectations(request, prepared));
-        judged.reasons.extend(threats::vacuous(prepared));
+        judged.reasons.extend(threats::vacuous(steps, i));
         judged.reasons.extend(rollback(request, patterns, prepared));
     }
     let id = &prepared.step.id;
@@ -262,6 +263,7 @@ fn rollback(request: &Request<'_>, patterns: &Patterns, prepared: &Prepared<'_>)
         irreversible: false,
         concrete: false,
         written: std::rc::Rc::clone(&prepared.written),
+        goal: std::rc::Rc::clone(&prepared.goal),
         faults: Vec::new(),
     };
     let mut judged = Judged { reasons: as_step.derived.findings.clone(), ..Judged::default() };
@@ -315,5 +317,8 @@ fn is_own_undoing(reason: &Reason, prepared: &Prepared<'_>, rollback: &Prepared<
     let touched = |touch: &effects::Touch| touch.is_open() || threats::is_own(prepared, touch);
     let by_default = matches!(reason.code, Code::DefaultAsk | Code::ResourceOutside);
     let pays = rollback.derived.touches.iter().any(|t| matches!(t.effect, Effect::Pay | Effect::Admin));
-    by_default && !pays && rollback.derived.touches.iter().all(touched)
+    // A store with all that is in it is more than what one step makes of it.
+    let store = |touch: &effects::Touch| touch.kind == TargetKind::Database && touch.effect == Effect::Delete;
+    let stores = rollback.irreversible_by_manifest() && rollback.derived.touches.iter().any(store);
+    by_default && !pays && !stores && rollback.derived.touches.iter().all(touched)
 }

@@ -5,7 +5,7 @@ use countersign_plan::verdict::{Code, Decision, Reason};
 
 use super::bounds::Bounds;
 use super::prepare::Prepared;
-use super::{Request, threats};
+use super::{Request, goal, threats};
 
 /// The longest life of a plan that nobody is asked about.
 const LONG: Span = Span::from_secs(24 * 60 * 60);
@@ -36,5 +36,6 @@ pub(super) fn check(request: &Request<'_>, steps: &[Prepared<'_>]) -> Vec<Reason
     }
     reasons.extend(Bounds::of(request.draft.privileges()).excessive(steps, request));
     reasons.extend(threats::order(steps));
+    reasons.extend(goal::reversed(steps));
     reasons
 }

@@ -11,6 +11,7 @@ use countersign_plan::verdict::{Code, Decision, Reason};
 use serde_json::Value;
 
 use super::bounds::Bounds;
+use super::goal::Wishes;
 use super::{Grants, Request, ReversibleBy, StepReview};
 use crate::deployment::Standing;
 use crate::effects::{self, Beyond, By, Derived, Scene, Written};
@@ -30,6 +31,8 @@ pub(super) struct Prepared<'a> {
     pub(super) concrete: bool,
     /// What was written before this step.
     pub(super) written: Rc<Written>,
+    /// What the pinned goal asks for.
+    pub(super) goal: Rc<Wishes>,
     /// What was wrong before anything could be judged.
     pub(super) faults: Vec<Reason>,
 }
@@ -38,9 +41,10 @@ impl<'a> Prepared<'a> {
     /// Every step of the plan.
     pub(super) fn all(request: &Request<'a>) -> Vec<Self> {
         let mut written = Rc::new(request.session.written().clone());
+        let goal = Rc::new(Wishes::of(request.pinned_goal));
         let mut all = Vec::with_capacity(request.draft.steps().len());
         for step in request.draft.steps() {
-            let prepared = Self::of(request, step, &written);
+            let prepared = Self::of(request, step, (&written, &goal));
             if let Some(tool) = prepared.tool
                 && Written::concerns(&prepared.derived)
             {
@@ -51,11 +55,11 @@ impl<'a> Prepared<'a> {
         all
     }
 
-    fn of(request: &Request<'a>, step: &'a Step, written: &Rc<Written>) -> Self {
+    fn of(request: &Request<'a>, step: &'a Step, before: (&Rc<Written>, &Rc<Wishes>)) -> Self {
         match effects::substitute(&step.args, request.inputs) {
-            Ok(args) => Self::with(request, step, args, false, written),
+            Ok(args) => Self::with(request, step, args, false, before),
             Err(name) => {
-                let mut prepared = Self::with(request, step, step.args.clone(), false, written);
+                let mut prepared = Self::with(request, step, step.args.clone(), false, before);
                 let message = format!("the input `{name}` was not given with the goal");
                 prepared.faults.push(Reason::new(Code::PlanInputMissing, Decision::Block, message).at(&step.id));
                 prepared
@@ -65,10 +69,16 @@ impl<'a> Prepared<'a> {
 
     /// The step with the arguments of a permit.
     pub(super) fn with_concrete(&self, request: &Request<'a>, args: &Value) -> Self {
-        Self::with(request, self.step, Expr::of_concrete(args), true, &self.written)
+        Self::with(request, self.step, Expr::of_concrete(args), true, (&self.written, &self.goal))
     }
 
-    fn with(request: &Request<'a>, step: &'a Step, args: Expr, concrete: bool, written: &Rc<Written>) -> Self {
+    fn with(
+        request: &Request<'a>,
+        step: &'a Step,
+        args: Expr,
+        concrete: bool,
+        (written, goal): (&Rc<Written>, &Rc<Wishes>),
+    ) -> Self {
         let mut faults = Vec::new();
         let tool = request.manifest.get(&step.action);
         let derived = match tool {
@@ -77,6 +87,7 @@ impl<'a> Prepared<'a> {
                 let mut derived = effects::derive(tool.definition(), &args, scene);
                 let bounds = Bounds::of(request.draft.privileges());
                 bounds.narrow_view(&mut derived, request);
+                bounds.narrow_start(&mut derived, tool.definition(), request);
                 bounds.connections(&mut derived, tool.definition(), request);
                 derived
             }
@@ -90,8 +101,13 @@ impl<'a> Prepared<'a> {
             Some(tool) => reversibility(tool, step, &derived, request.facts),
             None => (ReversibleBy::None, true),
         };
-        let written = Rc::clone(written);
-        Self { step, tool, args, derived, reversible_by, irreversible, concrete, written, faults }
+        let (written, goal) = (Rc::clone(written), Rc::clone(goal));
+        Self { step, tool, args, derived, reversible_by, irreversible, concrete, written, goal, faults }
+    }
+
+    /// Whether the manifest says that nothing takes the tool's effect back.
+    pub(super) fn irreversible_by_manifest(&self) -> bool {
+        self.tool.is_some_and(|tool| tool.definition().reversibility == Reversibility::Irreversible)
     }
 
     /// The tool's group.

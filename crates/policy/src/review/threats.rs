@@ -47,12 +47,17 @@ fn is_same(lost: &Touch, touch: &Touch) -> bool {
     lost.name == touch.name || within
 }
 
-/// Expectations that always hold, where they take the place of the one that a step has by itself.
-pub(super) fn vacuous(prepared: &Prepared<'_>) -> Vec<Reason> {
-    if !prepared.has_effect() {
+/// Expectations that always hold, where they take the place of the one that a step has by itself, or where an act waits for them.
+pub(super) fn vacuous(steps: &[Prepared<'_>], i: usize) -> Vec<Reason> {
+    let Some(prepared) = steps.get(i) else { return Vec::new() };
+    let waits = |step: &Prepared<'_>| step.has_effect() && step.step.after.contains(&prepared.step.id);
+    let awaited = steps.iter().any(waits);
+    if !prepared.has_effect() && !awaited {
         return Vec::new();
     }
-    let empty = prepared.step.expect.iter().filter_map(cannot_fail);
+    // Where the goal makes the act depend on what is found, that something is found says nothing.
+    let strict = awaited && prepared.goal.are_conditional();
+    let empty = prepared.step.expect.iter().filter_map(|expect| cannot_fail(expect, strict));
     empty
         .map(|what| {
             let message =
@@ -63,33 +68,45 @@ pub(super) fn vacuous(prepared: &Prepared<'_>) -> Vec<Reason> {
         .collect()
 }
 
-fn cannot_fail(expect: &Expect) -> Option<String> {
-    // More outcomes than a program or a server has reasons to tell apart.
-    let many = |codes: &[i64], good: std::ops::RangeInclusive<i64>| {
-        let bad = codes.iter().filter(|code| !good.contains(code)).count();
-        bad >= 8 && codes.iter().any(|code| good.contains(code))
+/// Whether a step before this one looks, in a way that can stop the plan.
+pub(super) fn is_looked_at_before(steps: &[Prepared<'_>], i: usize) -> bool {
+    let looks = |step: &Prepared<'_>| {
+        let told = step.step.expect.iter().any(|expect| cannot_fail(expect, true).is_none());
+        // What a program or a server answers is expected to be a success.
+        let answers = step.derived.touches.iter().any(|touch| touch.effect == Effect::Execute || touch.endpoint.is_some());
+        told || (step.step.expect.is_empty() && answers)
     };
+    steps.iter().take(i).any(looks)
+}
+
+/// In words, why no outcome fails this. `strict` asks for more than that there is an outcome.
+fn cannot_fail(expect: &Expect, strict: bool) -> Option<String> {
     match expect {
-        Expect::ExitCode(codes) if many(codes, 0..=0) => Some(format!("of {} exit codes", codes.len())),
-        Expect::HttpStatus(codes) if many(codes, 200..=299) => Some(format!("of {} statuses", codes.len())),
+        // Success, and so many kinds of failure that there is hardly another.
+        Expect::ExitCode(codes) => {
+            let failures = codes.iter().filter(|code| **code != 0).count();
+            (failures >= 3 && codes.contains(&0)).then(|| format!("of {} exit codes", codes.len()))
+        }
+        Expect::HttpStatus(codes) => {
+            let any = |class: std::ops::RangeInclusive<i64>| codes.iter().any(|code| class.contains(code));
+            let all = any(200..=299) && any(400..=499) && any(500..=599);
+            all.then(|| format!("of {} statuses, good and bad", codes.len()))
+        }
         Expect::Output { at, is: Condition::Matches(regex) } => {
             let texts = ["", "a", "\n", "error: failed\n", "0", "\u{e9}x 1"];
+            let texts = if strict { texts.get(1..).unwrap_or(&[]) } else { &texts };
             texts.iter().all(|text| regex.is_match(text)).then(|| format!("of {at} to match everything"))
         }
-        Expect::Output { at, is: Condition::Exists(true) } if at.segments().is_empty() => {
-            Some("that there is an output".to_owned())
+        Expect::Output { at, is: Condition::Exists(true) } if strict || at.segments().is_empty() => {
+            Some(format!("that there is an output {at}").trim_end().to_owned())
         }
-        Expect::Output { at, is: Condition::Min(bound) } if *bound <= -1e15 => {
+        Expect::Output { at, is: Condition::Min(bound) } if *bound <= if strict { 0.0 } else { -1e15 } => {
             Some(format!("of {at} not below {bound}"))
         }
         Expect::Output { at, is: Condition::Max(bound) } if *bound >= 1e15 => {
             Some(format!("of {at} not above {bound}"))
         }
-        Expect::Output { .. }
-        | Expect::ExitCode(_)
-        | Expect::HttpStatus(_)
-        | Expect::FileExists { .. }
-        | Expect::FileDigest { .. } => None,
+        Expect::Output { .. } | Expect::FileExists { .. } | Expect::FileDigest { .. } => None,
     }
 }
 
@@ -99,14 +116,21 @@ pub(super) fn beyond_step(step: &Prepared<'_>, rollback: &Prepared<'_>) -> Vec<R
         let plain = matches!(touch.effect, Effect::None | Effect::Read | Effect::Execute);
         // A kind of thing that has no names of its own.
         let unnamed = touch.seen().is_none() && touch.standing.is_none() && touch.name == rollback.step.action.as_str();
-        !plain && !unnamed && touch.by != By::View && touch.by != By::Git && !touch.is_open() && !is_own(step, touch)
+        let made = touch.effect != Effect::Delete || touch.by != By::Tool || touch.seen().is_some() || makes(step);
+        let counts = touch.by != By::View && touch.by != By::Git && !touch.is_open();
+        !plain && !unnamed && counts && !(made && is_own(step, touch))
     });
     foreign
         .map(|touch| {
-            let message = format!("it would {} {}, which the step does not touch", touch.effect, touch.name);
+            let message = format!("it would {} {}, which the step does not {}", touch.effect, touch.name, if is_own(step, touch) { "make" } else { "touch" });
             Reason::new(Code::PlanRollbackElsewhere, Decision::RequireApproval, message)
         })
         .collect()
+}
+
+/// Whether something is there after the step that was not there before: only that may be gone again.
+fn makes(step: &Prepared<'_>) -> bool {
+    step.derived.touches.iter().any(|touch| matches!(touch.effect, Effect::Create | Effect::Send))
 }
 
 /// Whether the step itself touches what is touched, or names it as a whole argument: the snapshot that it makes, the tag that it

@@ -9,42 +9,12 @@ use countersign_policy::flow::{Level, Session, Setting};
 use countersign_policy::review::{Request, Review, review};
 use serde_json::{Value, json};
 
-use crate::world::{Who, World, codes, is, machine};
+use crate::world::{Inspecting, Who, World, codes, is, machine};
 
 use Decision::{Allow, Block, RequireApproval as Ask};
 
-/// The machine, with somebody who reads command lines.
-#[derive(Debug)]
-struct Inspecting(Known);
-
-impl Facts for Inspecting {
-    fn resolve(&self, path: &str) -> PathFact {
-        self.0.resolve(path)
-    }
-
-    fn below(&self, dir: &str, wanted: &dyn Fn(&str) -> bool, limit: usize) -> Below {
-        self.0.below(dir, wanted, limit)
-    }
-
-    fn recent_actions(&self) -> u32 {
-        self.0.recent_actions()
-    }
-
-    fn fit_snapshot(&self, paths: &[&str]) -> bool {
-        self.0.fit_snapshot(paths)
-    }
-
-    fn program(&self, name: &str) -> Option<String> {
-        self.0.program(name)
-    }
-
-    fn inspect(&self, subject: &Subject) -> Result<Inspection, NotInspected> {
-        Ok(countersign_inspect::inspect(subject))
-    }
-}
-
 fn world() -> World {
-    World { facts: Box::new(Inspecting(machine())), ..World::new() }
+    World { facts: Box::new(Inspecting { known: machine(), all: true }), ..World::new() }
 }
 
 fn line(goal: &str, command: &str) -> Review {

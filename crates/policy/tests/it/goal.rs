@@ -81,3 +81,65 @@ fn a_rule_speaks_for_itself_and_a_request_is_only_told() {
     let post = json!({"method": "POST", "url": "https://x.company.example/", "body": "x"});
     assert_eq!(unasked(&World::new().act_for("Summarise the notes", "http_request", post)), [Decision::Allow]);
 }
+
+fn forbids(goal: &str, action: &str, args: Value) -> bool {
+    let review = World::new().act_for(goal, action, args);
+    let found = review.reasons.iter().any(|r| r.code == Code::GoalForbidden && r.decision == Decision::RequireApproval);
+    assert!(!found || review.decision >= Decision::RequireApproval);
+    found
+}
+
+/// "Do not", "without", "never", "read only", "all but": what the goal forbids asks, whatever else it wants.
+#[test]
+fn what_the_goal_forbids_asks() {
+    let note = || json!({"path": "notes/a.md", "content": "x"});
+    let old = || json!({"path": "old.txt"});
+    for (goal, action, args) in [
+        ("Draft a line for #finance in notes/a.md, but do not send it", "send_message", message()),
+        ("Write the line for #finance. Don't post anything yet.", "send_message", message()),
+        ("List old files, delete nothing and do not remove old.txt", "delete_file", old()),
+        ("Look at notes/a.md, read only", "write_file", note()),
+        ("Read notes/a.md without changing it", "write_file", note()),
+        ("Do a dry run of the clean-up", "delete_file", old()),
+        ("Remove all text files except old.txt", "delete_file", old()),
+        ("Clean up, but keep old.txt", "delete_file", old()),
+        ("Work through the list without touching notes/a.md", "write_file", note()),
+        ("Explain how eve gets the role. Do not run it.", "grant_role", json!({"to": "eve"})),
+        ("Transfer 5 to ann and never pay eve", "send_money", json!({"to": "eve", "amount": 5})),
+    ] {
+        assert!(forbids(goal, action, args), "{goal}");
+    }
+}
+
+/// A ban is about what it names, and a negation may ask for something.
+#[test]
+fn a_ban_is_about_what_it_names() {
+    let note = || json!({"path": "notes/a.md", "content": "x"});
+    for (goal, action, args) in [
+        ("Do not forget to post the line in #finance", "send_message", message()),
+        ("Post the line in #finance, not later than noon", "send_message", message()),
+        ("Post the line in #finance and do not post it in #people", "send_message", message()),
+        ("Write notes/a.md without touching notes/b.md", "write_file", note()),
+        ("Read notes/b.md and write notes/a.md without changing it", "write_file", note()),
+        ("Remove all text files except keep.txt", "delete_file", json!({"path": "old.txt"})),
+        ("Write notes/a.md. Do not send it to anybody.", "write_file", note()),
+        ("Give eve read only access", "grant_role", json!({"to": "eve"})),
+        ("Do not only read old.txt, delete it", "delete_file", json!({"path": "old.txt"})),
+    ] {
+        assert!(!forbids(goal, action, args), "{goal}");
+    }
+}
+
+/// A question, a condition and the name of a thing give no order.
+#[test]
+fn only_orders_ask() {
+    let world = World::new();
+    for goal in ["Why did we pay eve last week?", "Summarise the payment report", "List what we pay when the rent is due"] {
+        let review = world.act_for(goal, "send_money", json!({"to": "x1", "amount": 5}));
+        assert_eq!(unasked(&review), [Decision::RequireApproval], "{goal}");
+    }
+    for goal in ["Look up what the rent is and pay it", "Can you please pay the rent?", "If the rent is due, pay it"] {
+        let review = world.act_for(goal, "send_money", json!({"to": "x1", "amount": 5}));
+        assert_eq!(unasked(&review), [], "{goal}");
+    }
+}

@@ -158,3 +158,127 @@ fn splitting_below_a_threshold_the_sum_counts() {
     );
     assert_eq!(quorum(json!([pay("a", "DE893704", 300), pay("b", "FR761234", 300)])), Some(1), "two payees");
 }
+
+fn agent(goal: &str, steps: Value) -> countersign_policy::review::Review {
+    use countersign_policy::flow::{Level, Session};
+    let world = World::new();
+    let plan = json!({"schema": "countersign.plan/v1", "goal": goal, "steps": steps});
+    let draft = countersign_plan::draft::Draft::from_value(plan).unwrap();
+    let who = crate::world::Who::user();
+    let request = world.request(&draft, Some(goal), &who);
+    let request = countersign_policy::review::Request { planner: Level::Open, session: Session::empty(), ..request };
+    countersign_policy::review::review(&request)
+}
+
+fn grant(id: &str, to: &str) -> Value {
+    json!({"id": id, "action": "grant_role", "args": {"to": to}, "rollback": "none"})
+}
+
+/// The goal confirms what it orders, in the direction in which it orders it, once, and after a look where it wants one.
+#[test]
+fn a_confirmation_is_for_what_the_goal_orders() {
+    let confirmed = |goal: &str, steps: Value| agent(goal, steps).decision == Allow;
+    assert!(confirmed("Grant eve the role", json!([grant("a", "eve")])));
+    for goal in ["Revoke the role of eve", "Review the role of eve", "Why did we grant eve the role?", "Grant ann the role"] {
+        assert!(!confirmed(goal, json!([grant("a", "eve")])), "{goal}");
+    }
+    let pay = |id: &str, subject: &str| json!({"id": id, "action": "send_money", "args": {"to": "eve", "amount": 5, "subject": subject}});
+    assert!(confirmed("Pay eve 5", json!([pay("a", "x")])));
+    assert!(!confirmed("Pay eve 5", json!([pay("a", "x"), pay("b", "y")])), "paid once, whatever the subject says");
+    let goal = "If nobody objects in notes.txt, grant eve the role";
+    assert!(!confirmed(goal, json!([grant("a", "eve")])), "nobody looked");
+    let look = |expect: Value| json!({"id": "l", "action": "read_file", "args": {"path": "notes.txt"}, "expect": [expect]});
+    let mut act = grant("a", "eve");
+    act["needs"] = json!(["l"]);
+    assert!(confirmed(goal, json!([look(json!({"output": "/content", "equals": ""})), act])));
+    for expect in [json!({"output": "/content", "exists": true}), json!({"output": "/content", "matches": "(?s).+"})] {
+        let blind = agent(goal, json!([look(expect), act]));
+        is(&blind, Ask, Code::PlanExpectVacuous, "a look that finds whatever there is");
+    }
+}
+
+#[test]
+fn order_manipulation_the_goal_says_what_comes_first() {
+    let ask = json!({"id": "ask", "action": "send_message", "args": {"channel": "#finance", "body": "x"}});
+    let mail = json!({"id": "mail", "action": "send_email", "args": {"to": "ap@partner.example", "subject": "x", "body": "y"}});
+    for goal in [
+        "Ask #finance for a look, then mail ap@partner.example",
+        "After a word in #finance, mail ap@partner.example",
+        "Mail ap@partner.example once #finance was asked",
+    ] {
+        let wrong = under(goal, json!([mail, ask]));
+        assert!(codes(&wrong).contains(&Code::PlanOrder), "{goal}: {:#?}", wrong.reasons);
+        let right = under(goal, json!([ask, mail]));
+        assert!(!codes(&right).contains(&Code::PlanOrder), "{goal}: {:#?}", right.reasons);
+    }
+    let free = under("Tell #finance and ap@partner.example", json!([mail, ask]));
+    assert!(!codes(&free).contains(&Code::PlanOrder), "{:#?}", free.reasons);
+}
+
+#[test]
+fn harmful_rollback_what_was_there_before_stays() {
+    let step = |rollback: Value| json!([{"id": "a", "action": "tune", "args": {"to": "web", "amount": 3}, "rollback": rollback}]);
+    let mut world = World::new();
+    world.add(&[("tune", "update", "compensable", "record"), ("forget", "delete", "compensable", "record")]);
+    let goal = "Tune web to 3";
+    let plan = |rollback: Value| world.plan(json!({"schema": "countersign.plan/v1", "goal": goal, "steps": step(rollback)}));
+    let graver = plan(json!({"action": "forget", "args": {"to": "web"}}));
+    is(&graver, Ask, Code::PlanRollbackElsewhere, "a change taken back by a removal");
+    let same = plan(json!({"action": "tune", "args": {"to": "web", "amount": 2}}));
+    assert!(!codes(&same).contains(&Code::PlanRollbackElsewhere), "{:#?}", same.reasons);
+}
+
+#[test]
+fn under_declared_effects_an_address_can_be_an_order() {
+    let get = |url: &str| under("Get the exchange rate", json!([{"id": "g", "action": "http_request", "args": {"method": "GET", "url": url}}]));
+    for url in [
+        "https://git.company.example/users/delete?id=9",
+        "https://git.company.example/api?action=remove&id=9",
+        "https://git.company.example/admin/disable-audit",
+        "https://git.company.example/nodes/3/shutdown",
+    ] {
+        is(&get(url), Ask, Code::DefaultAsk, url);
+    }
+    for url in [
+        "https://git.company.example/rates?of=eur",
+        "https://git.company.example/docs/delete.html",
+        "https://git.company.example/deleted-items",
+        "https://git.company.example/search?q=delete",
+    ] {
+        assert_eq!(get(url).decision, Allow, "{url}");
+    }
+}
+
+/// `lesson_07`: git runs nothing else through its options.
+#[test]
+fn lesson_07_git_starts_no_program_of_the_plans_choice() {
+    let git = |args: Value| under("Fetch the newest commits", json!([{"id": "g", "action": "git", "args": {"repo": ".", "args": args}}]));
+    for args in [
+        json!(["fetch", "--upload-pack=touch x", "origin"]),
+        json!(["fetch", "--upload-pa", "sh x", "origin"]),
+        json!(["clone", "ext::sh -c id", "x"]),
+        json!(["grep", "--open-files-in-pager=sh", "x"]),
+        json!(["push", "--receive-pack=sh", "origin"]),
+    ] {
+        is(&git(args.clone()), Block, Code::ExecuteLoadsCode, &args.to_string());
+    }
+    for args in [json!(["fetch", "origin"]), json!(["log", "--oneline"]), json!(["status", "--untracked-files=no"])] {
+        assert_eq!(git(args.clone()).decision, Allow, "{args}");
+    }
+}
+
+/// The folder that a program starts in is not read by starting there.
+#[test]
+fn a_plan_may_ask_for_less_than_the_folder_it_starts_in() {
+    let world = World { facts: Box::new(crate::world::Inspecting { known: crate::world::machine(), all: true }), ..World::new() };
+    let read = |command: &str| {
+        world.plan(json!({
+            "schema": "countersign.plan/v1", "goal": "Look at src/main.rs", "privileges": {"read": ["src/**"], "write": []},
+            "steps": [{"id": "a", "action": "execute_command", "args": {"command": command, "cwd": "/home/user/project"}}],
+        }))
+    };
+    let part = read("head -n 3 src/main.rs");
+    assert_eq!(part.decision, Allow, "{:#?}", part.reasons);
+    assert!(part.steps[0].grants.read.iter().all(|path| path != "/home/user/project"), "{:?}", part.steps[0].grants);
+    is(&read("head -n 3 old.txt"), Block, Code::PlanPrivilegeExceeded, "another file");
+}

@@ -1,5 +1,6 @@
 //! A small company's deployment, its tools and its machine; actions and plans decided in it.
 
+use countersign_inspect::{Inspection, Subject};
 use countersign_plan::draft::Draft;
 use countersign_plan::intent::Intent;
 use countersign_plan::resolve::Inputs;
@@ -7,7 +8,7 @@ use countersign_plan::tool::Manifest;
 use countersign_plan::verdict::{Code, Decision, Mode};
 use countersign_policy::changes::Changes;
 use countersign_policy::deployment::{Deployment, DeploymentDocument, Own};
-use countersign_policy::facts::{Facts, Known, PathFact, PathKind};
+use countersign_policy::facts::{Below, Facts, Known, NotInspected, PathFact, PathKind};
 use countersign_policy::flow::{Level, Session};
 use countersign_policy::policy::{Policy, PolicyDocument};
 use countersign_policy::review::{Request, Review, StepReview, recheck, review};
@@ -79,6 +80,41 @@ pub(crate) fn machine() -> Known {
     known
 }
 
+/// The machine, with somebody who reads statements and git's arguments; `all`, command lines, programs and texts as well.
+#[derive(Debug)]
+pub(crate) struct Inspecting {
+    pub(crate) known: Known,
+    pub(crate) all: bool,
+}
+
+impl Facts for Inspecting {
+    fn resolve(&self, path: &str) -> PathFact {
+        self.known.resolve(path)
+    }
+
+    fn below(&self, dir: &str, wanted: &dyn Fn(&str) -> bool, limit: usize) -> Below {
+        self.known.below(dir, wanted, limit)
+    }
+
+    fn recent_actions(&self) -> u32 {
+        self.known.recent_actions()
+    }
+
+    fn fit_snapshot(&self, paths: &[&str]) -> bool {
+        self.known.fit_snapshot(paths)
+    }
+
+    fn program(&self, name: &str) -> Option<String> {
+        self.known.program(name)
+    }
+
+    fn inspect(&self, subject: &Subject) -> Result<Inspection, NotInspected> {
+        let git = matches!(subject, Subject::Argv { argv, .. } if argv.first().is_some_and(|word| word.as_deref() == Some("git")));
+        let read = self.all || git || matches!(subject, Subject::Sql { .. });
+        if read { Ok(countersign_inspect::inspect(subject)) } else { Err(NotInspected::Nobody) }
+    }
+}
+
 impl World {
     pub(crate) fn new() -> Self {
         let document = DeploymentDocument::read(DEPLOYMENT.as_bytes()).unwrap();
@@ -91,7 +127,12 @@ impl World {
         manifest.extend(TOOLS.iter().map(tool).collect()).unwrap();
         let policy = Policy::compile(&PolicyDocument::empty(), deployment.place()).unwrap();
         let changes = Changes::read(CHANGES.as_bytes()).unwrap();
-        Self { deployment, manifest, policy, changes, facts: Box::new(machine()), inputs: Inputs::new() }
+        Self { deployment, manifest, policy, changes, facts: Box::new(Inspecting { known: machine(), all: false }), inputs: Inputs::new() }
+    }
+
+    /// Further tools: name, effect, reversibility, target kind.
+    pub(crate) fn add(&mut self, tools: &[(&str, &str, &str, &str)]) {
+        self.manifest.extend(tools.iter().map(tool).collect()).unwrap();
     }
 
     pub(crate) fn with_policy(rules: &str) -> Self {

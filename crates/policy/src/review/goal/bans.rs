@@ -1,0 +1,203 @@
+//! What the goal forbids: "do not send", "without touching X", "read only", "all but X", "do not run it".
+//!
+//! A ban has a kind of act and, where it names any, the things that it is about. One that contradicts what the same goal asks for is
+//! read as one about the things that were named before it, or not at all.
+
+use countersign_plan::tool::{Driver, Effect};
+use countersign_plan::verdict::{Code, Decision, Reason};
+
+use super::words::{Goal, Word, has};
+use crate::deployment::Standing;
+use crate::effects::{By, Touch};
+use crate::paths;
+use crate::review::Request;
+use crate::review::prepare::Prepared;
+
+/// A kind of act that goals forbid, with the beginnings of the words for it.
+const ACTS: &[(Act, &str)] = &[
+    (Act::Change, "chang modif edit touch updat alter overwrit write affect mess chang"),
+    (Act::Remove, "delet remov drop purg eras wip clear discard prun destroy cancel"),
+    (Act::Tell, "send mail email post publish forward reply repl notif messag answer contact upload push submit inform announc shar invit"),
+    (Act::Pay, "pay transfer wire refund buy purchas order book spend"),
+    (Act::Run, "run runn execut start launch deploy restart reboot apply install trigger"),
+    (Act::Govern, "grant invit shar permi unlock"),
+];
+
+/// Words of a ban that name no thing.
+const PLAIN: &str = "a an the any anything it its them this that these those yet now me my please to of in on for with other else \
+    something everything nothing at all file files data mail mails email emails message messages money record records change \
+    changes command commands code one thing things answer answers anybody anyone somebody someone out off away actually just \
+    only real really not no or and nor so far still i you we first before from by there here up down either";
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Act {
+    Change,
+    Remove,
+    Tell,
+    Pay,
+    Run,
+    Govern,
+}
+
+#[derive(Debug)]
+pub(super) struct Ban {
+    act: Act,
+    /// All things, where none is named.
+    things: Vec<String>,
+}
+
+/// What the step does although the goal forbids it.
+pub(in crate::review) fn forbidden(request: &Request<'_>, prepared: &Prepared<'_>) -> Option<Reason> {
+    if !prepared.has_effect() {
+        return None;
+    }
+    let (ban, touch) = prepared.goal.bans.iter().find_map(|ban| {
+        let mut done = prepared.derived.touches.iter().filter(|touch| ban.act.is_done(prepared, touch));
+        let touch = done.find(|touch| !is_temporary(request, touch) && ban.concerns(prepared, touch))?;
+        Some((ban, touch))
+    })?;
+    let about = if ban.things.is_empty() { String::new() } else { format!(" ({})", ban.things.join(" ")) };
+    let message = format!(
+        "the goal forbids to {}{about}, and `{}` would {} {}",
+        ban.act.word(),
+        prepared.step.action,
+        touch.effect,
+        touch.name
+    );
+    Some(Reason::new(Code::GoalForbidden, Decision::RequireApproval, message).fix("leave the step out"))
+}
+
+fn is_temporary(request: &Request<'_>, touch: &Touch) -> bool {
+    touch.seen().is_some_and(|seen| request.deployment.in_temporary(&seen))
+}
+
+impl Act {
+    const fn word(self) -> &'static str {
+        match self {
+            Self::Change => "change",
+            Self::Remove => "remove",
+            Self::Tell => "send",
+            Self::Pay => "pay",
+            Self::Run => "run",
+            Self::Govern => "grant",
+        }
+    }
+
+    fn is_done(self, prepared: &Prepared<'_>, touch: &Touch) -> bool {
+        if matches!(touch.by, By::View | By::Git) {
+            return false;
+        }
+        let effect = touch.effect;
+        match self {
+            Self::Change => !effect.is_harmless() && effect != Effect::Execute,
+            Self::Remove => effect == Effect::Delete && touch.by != By::Move,
+            Self::Tell => effect == Effect::Send && touch.standing != Some(Standing::User),
+            Self::Pay => effect == Effect::Pay,
+            Self::Govern => effect == Effect::Admin,
+            // Programs that only show something are how it is looked at.
+            Self::Run => {
+                let tool = prepared.tool.map(|tool| tool.definition());
+                let own = tool.is_some_and(|tool| !matches!(tool.driver, Driver::Builtin(_)));
+                let line = tool.is_some_and(|tool| tool.effect == Effect::Execute);
+                (own && !effect.is_harmless()) || (line && touch.by == By::Command && !effect.is_harmless())
+            }
+        }
+    }
+}
+
+impl Ban {
+    /// Whether the ban is about this touch: by its name, the tool's, or an argument.
+    fn concerns(&self, prepared: &Prepared<'_>, touch: &Touch) -> bool {
+        let args = crate::flow::fill(&prepared.args);
+        let spoken = paths::fold(&format!("{} {} {args}", touch.name, prepared.step.action)).into_owned();
+        let part = |c: char| c.is_alphanumeric();
+        let whole = |thing: &str| {
+            spoken.match_indices(thing).any(|(at, _)| {
+                let before = spoken.get(..at).and_then(|s| s.chars().next_back());
+                let after = spoken.get(at + thing.len()..).and_then(|s| s.chars().next());
+                !before.is_some_and(part) && !after.is_some_and(part)
+            })
+        };
+        self.things.is_empty() || self.things.iter().any(|thing| whole(thing))
+    }
+}
+
+pub(super) fn of(goal: &Goal) -> Vec<Ban> {
+    let words = &goal.words;
+    let mut bans = Vec::new();
+    for (i, word) in words.iter().enumerate() {
+        for (act, stems) in ACTS {
+            if word.negated && !word.subordinate && word.is(stems) {
+                // "send" is no order in "do not send": what else asks for it?
+                let asked = words.iter().any(|other| other.orders() && other.is(stems))
+                    || (*act == Act::Change && words.iter().any(|other| other.orders() && other.is(super::MAKING)));
+                let mut things = things(goal, words, i + 1);
+                if things.is_empty() && asked {
+                    let Some(first) = named_before(goal, words, i) else { continue };
+                    things.push(first);
+                }
+                bans.push(Ban { act: *act, things });
+            }
+        }
+        let next = |n: usize| words.get(i + n).map_or("", |word| word.text.as_str());
+        let asks = || words.iter().any(|w| w.orders() && (w.is(super::MAKING) || w.is(super::GOVERNING)));
+        match (word.text.as_str(), next(1)) {
+            ("read", "only") | ("dry", "run") | ("only" | "just", "explain" | "look" | "read" | "show" | "describe")
+                if !asks() || (word.text == "dry" && next(1) == "run") =>
+            {
+                bans.push(Ban { act: Act::Change, things: Vec::new() });
+            }
+            ("except" | "besides" | "excluding", _) | ("other", "than") | ("all", "but") | ("but", "not") => {
+                let things = things(goal, words, i + 1);
+                if !things.is_empty() {
+                    bans.push(Ban { act: Act::Remove, things });
+                }
+            }
+            ("keep", _) => {
+                let things = things(goal, words, i + 1);
+                if !things.is_empty() {
+                    bans.push(Ban { act: Act::Remove, things });
+                }
+            }
+            ("leave", _) if words.iter().any(|w| w.sentence == word.sentence && matches!(w.text.as_str(), "alone" | "untouched")) => {
+                bans.push(Ban { act: Act::Change, things: things(goal, words, i + 1) });
+            }
+            _ => {}
+        }
+    }
+    bans
+}
+
+/// The things that are named from word `from` on, to the end of the clause.
+fn things(goal: &Goal, words: &[Word], from: usize) -> Vec<String> {
+    let mut things: Vec<String> = Vec::new();
+    let Some(first) = words.get(from) else { return things };
+    let previous = from.checked_sub(1).and_then(|i| words.get(i));
+    if previous.is_none_or(|word| word.sentence != first.sentence) {
+        return things;
+    }
+    let rest = words.iter().skip(from).take_while(|word| word.sentence == first.sentence && !matches!(word.text.as_str(), "but" | "then" | "only"));
+    for word in rest.take_while(|word| !word.subordinate) {
+        let thing = token(&goal.text, word.at);
+        if !has(PLAIN, &word.text) && things.last().is_none_or(|last| last != thing) {
+            things.push(thing.to_owned());
+        }
+    }
+    things
+}
+
+/// The first thing of the sentence that has a name of its own.
+fn named_before(goal: &Goal, words: &[Word], to: usize) -> Option<String> {
+    let sentence = words.get(to)?.sentence;
+    let own = |token: &str| token.contains(['/', '.', '_', '@', '#', '-']) || token.contains(|c: char| c.is_ascii_digit());
+    let before = words.iter().take(to).filter(|word| word.sentence == sentence);
+    before.map(|word| token(&goal.text, word.at)).find(|token| own(token)).map(str::to_owned)
+}
+
+/// The whole name, with the signs in it, that has the word at `at`.
+fn token(text: &str, at: usize) -> &str {
+    let apart = |c: char| c.is_whitespace() || "'\"`(),;!?".contains(c);
+    let start = text.get(..at).and_then(|s| s.rfind(apart)).map_or(0, |i| i + text.get(i..).and_then(|s| s.chars().next()).map_or(1, char::len_utf8));
+    let end = text.get(at..).and_then(|s| s.find(apart)).map_or(text.len(), |i| at + i);
+    text.get(start..end).unwrap_or("").trim_end_matches(['.', ':'])
+}

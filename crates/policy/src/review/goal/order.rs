@@ -1,0 +1,100 @@
+//! The order that the goal gives: "A, then B", "after A, B", "B once A is done". A plan that does B before A does another thing.
+//!
+//! A step belongs to the part of the goal that speaks of it more than any other does; steps that belong to none say nothing.
+
+use countersign_plan::tool::Effect;
+use countersign_plan::verdict::{Code, Decision, Reason};
+
+use super::words::Goal;
+use super::{Kind, by_name};
+use crate::effects::By;
+use crate::paths::fold;
+use crate::review::prepare::Prepared;
+
+/// The most parts of a goal that are compared.
+const MAX_PARTS: usize = 8;
+
+/// Words between an act and the one that comes after it.
+const AND_THEN: [&str; 6] = [" then ", " afterwards ", " after that ", " finally ", " and only then ", " before "];
+
+/// Words between an act and the one that comes before it.
+const BUT_FIRST: [&str; 4] = [" after ", " once ", " as soon as ", " when "];
+
+/// The steps that come before what the goal wants done first.
+pub(in crate::review) fn reversed(steps: &[Prepared<'_>]) -> Vec<Reason> {
+    let Some(first) = steps.first() else { return Vec::new() };
+    let parts = parts(&first.goal.read.text);
+    if parts.len() < 2 || steps.len() < 2 {
+        return Vec::new();
+    }
+    let parts: Vec<Goal> = parts.into_iter().map(Goal::new).collect();
+    let mut latest: Option<(usize, &Prepared<'_>)> = None;
+    let mut reasons = Vec::new();
+    for step in steps {
+        let Some(part) = belongs(&parts, step) else { continue };
+        if let Some((later, earlier)) = latest
+            && part < later
+        {
+            let message = format!(
+                "`{}` comes after `{}`, and the goal wants it first",
+                step.step.id, earlier.step.id
+            );
+            let reason = Reason::new(Code::PlanOrder, Decision::RequireApproval, message).at(&step.step.id);
+            reasons.push(reason.fix("do it in the order of the goal"));
+        }
+        if step.has_effect() && latest.is_none_or(|(later, _)| later < part) {
+            latest = Some((part, step));
+        }
+    }
+    reasons
+}
+
+/// The goal in the order of its acts.
+fn parts(goal: &str) -> Vec<&str> {
+    let cut = |text: &str, words: &[&'static str]| {
+        let found = words.iter().filter_map(|word| text.find(word).map(|at| (at, word.len())));
+        found.min_by_key(|(at, len)| (*at, std::cmp::Reverse(*len)))
+    };
+    let mut parts = Vec::new();
+    let mut rest = goal;
+    while parts.len() < MAX_PARTS
+        && let Some((at, len)) = cut(rest, &AND_THEN)
+    {
+        parts.extend(rest.get(..at));
+        rest = rest.get(at + len..).unwrap_or("");
+    }
+    // "Do B after A"; with a comma, "after A, do B".
+    let leading = ["after ", "once ", "when "].into_iter().find_map(|word| rest.strip_prefix(word));
+    match (leading.and_then(|rest| rest.split_once(", ")), cut(rest, &BUT_FIRST)) {
+        (Some((first, second)), _) => parts.extend([first, second]),
+        (None, Some((at, len))) => {
+            parts.extend([rest.get(at + len..), rest.get(..at)].into_iter().flatten());
+        }
+        (None, None) => parts.push(rest),
+    }
+    parts.retain(|part| !part.trim().is_empty());
+    parts
+}
+
+/// The part that speaks of the step, if exactly one does so most.
+fn belongs(parts: &[Goal], step: &Prepared<'_>) -> Option<usize> {
+    let scores: Vec<u32> = parts.iter().map(|part| score(part, step)).collect();
+    let best = scores.iter().copied().max().filter(|best| *best >= 2)?;
+    let mut at = scores.iter().enumerate().filter(|(_, score)| **score == best).map(|(i, _)| i);
+    let first = at.next()?;
+    at.next().is_none().then_some(first)
+}
+
+fn score(part: &Goal, step: &Prepared<'_>) -> u32 {
+    let touches = || step.derived.touches.iter().filter(|touch| touch.by != By::View && !touch.is_open());
+    let base = |name: &str| fold(name.rsplit('/').next().unwrap_or(name)).into_owned();
+    let named = touches().any(|touch| touch.effect != Effect::Execute && super::names(Some(&part.text), &base(&touch.name)));
+    let words = &part.words;
+    let kinds = || touches().filter_map(|touch| Kind::of(touch.effect));
+    let asked = kinds().any(|kind| kind != Kind::Tell && kind.is_asked(words));
+    let told = touches().any(|touch| touch.effect == Effect::Send) && words.iter().any(|w| w.is("mail send post tell publish"));
+    let called = words.iter().any(|word| by_name(step.step.action.as_str(), &word.text));
+    let run = touches().filter(|touch| touch.by == By::Command && touch.effect == Effect::Execute);
+    let runs = run.into_iter().any(|touch| words.iter().any(|word| word.text.len() > 3 && touch.name.contains(word.text.as_str())));
+    2 * u32::from(named) + u32::from(asked || told) + u32::from(called) + u32::from(runs)
+}

@@ -1,0 +1,114 @@
+//! A goal as words: which of them ask, and which only describe, forbid or make a condition.
+//!
+//! A few English word stems and their places in a sentence, nothing more. A word asks where a person would give an order with it:
+//! not after a negation, not in a question or condition, not as the name of a thing ("the report", "my order").
+
+use crate::paths::fold;
+
+/// Words that turn the next ones round.
+const NEGATIONS: &str = "not never don dont doesn without keep no nothing except avoid cannot cant nor";
+
+/// Words after which a negation says the opposite: "do not forget to".
+const TWICE: &str = "forget hesitate only just fail miss worry";
+
+/// Words that begin a question, a condition or a description.
+const SUBORDINATE: &str = "why what how who which when where whose whom whether if unless once because since";
+
+/// Words before the name of a thing.
+const BEFORE_NAMES: &str = "the a an this that these those my our your his her its their each every any some all last next new old \
+    of s latest recent current";
+
+/// One word of a goal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Word {
+    /// Letters and digits, case-folded.
+    pub(super) text: String,
+    /// Where it stands.
+    pub(super) at: usize,
+    /// Which sentence it is in.
+    pub(super) sentence: usize,
+    /// Which part of a sentence it is in.
+    pub(super) clause: usize,
+    pub(super) negated: bool,
+    pub(super) subordinate: bool,
+    /// Whether it stands where the name of a thing does.
+    pub(super) name: bool,
+}
+
+impl Word {
+    /// Whether the word begins with one of the stems, which blanks separate.
+    pub(super) fn is(&self, stems: &str) -> bool {
+        stems.split_whitespace().any(|stem| self.text.starts_with(stem))
+    }
+
+    /// Whether it is an order.
+    pub(super) const fn orders(&self) -> bool {
+        !self.negated && !self.subordinate && !self.name
+    }
+}
+
+/// Whether a list, separated by blanks, has the word.
+pub(super) fn has(list: &str, word: &str) -> bool {
+    list.split_whitespace().any(|one| one == word)
+}
+
+/// A goal, read once for every question about it.
+#[derive(Debug, Default)]
+pub(super) struct Goal {
+    /// Case-folded.
+    pub(super) text: String,
+    /// In order.
+    pub(super) words: Vec<Word>,
+}
+
+impl Goal {
+    pub(super) fn new(goal: &str) -> Self {
+        let text = fold(goal).into_owned();
+        let mut words: Vec<Word> = Vec::new();
+        let (mut end, mut sentence, mut clause, mut subordinate) = (0, 0, 0, false);
+        let mut negation: Option<usize> = None;
+        for (at, one) in split(&text) {
+            let gap = text.get(end..at).unwrap_or("");
+            end = at + one.len();
+            let begins = words.is_empty() || ends_sentence(gap);
+            let joins = matches!(one, "and" | "then" | "but" | "please" | "also" | "afterwards");
+            sentence += usize::from(begins);
+            if begins || joins || gap.contains([',', '(', ')']) {
+                (clause, subordinate) = (clause + 1, false);
+            }
+            // Who forbids one thing and goes on may mean the next one as well.
+            if begins || matches!(one, "but" | "then") {
+                negation = None;
+            }
+            let before = words.last();
+            let previous = before.map_or("", |word| word.text.as_str());
+            // "if you can" is a manner of asking.
+            subordinate = subordinate && !(matches!(previous, "if" | "whether") && one == "you");
+            let negated = negation.is_some_and(|from| words.len() - from <= 3);
+            if negated && has(TWICE, one) {
+                negation = None;
+            }
+            let looked_at = before.is_some_and(|word| {
+                word.clause == clause && !word.name && !has(SUBORDINATE, &word.text) && word.is(super::LOOKING)
+            });
+            let name = looked_at || has(BEFORE_NAMES, previous);
+            words.push(Word { text: one.to_owned(), at, sentence, clause, negated, subordinate, name });
+            if has(NEGATIONS, one) {
+                negation = Some(words.len() - 1);
+            }
+            subordinate |= has(SUBORDINATE, one);
+        }
+        Self { text, words }
+    }
+}
+
+/// Whether what stands between two words ends a sentence; a full stop inside of a name does not.
+fn ends_sentence(gap: &str) -> bool {
+    gap.contains(['!', '?', ';', '\n']) || (gap.starts_with(['.', ':']) && gap.len() > 1) || gap.contains(". ")
+}
+
+fn split(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let parts = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    // A part of a text is where its bytes are.
+    parts.map(move |word| (word.as_ptr() as usize - text.as_ptr() as usize, word))
+}
