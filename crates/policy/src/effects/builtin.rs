@@ -183,13 +183,17 @@ impl Deriving<'_> {
             let message = format!("the statement hides something: {hidden}");
             self.found(Code::PlanHiddenText, Decision::Block, message);
         }
+        // Where nobody reads it, its first word says what it is at least.
+        let selects = sql
+            .as_deref()
+            .is_some_and(|text| text.trim_start().get(..7).is_some_and(|w| w.eq_ignore_ascii_case("select ")));
         let inspection = sql.and_then(|text| self.scene.facts.inspect(&Subject::Sql { text }).ok());
         let effects = match inspection {
             Some(inspection) => self.statement(inspection),
             None => {
                 let message = "nobody read the statement";
                 self.found(Code::ExecuteUnanalysed, Decision::RequireApproval, message);
-                vec![Effect::Admin]
+                if selects { vec![Effect::Read] } else { vec![Effect::Read, Effect::Admin] }
             }
         };
         let path = self.place().normalise(&database).ok();
@@ -219,6 +223,10 @@ impl Deriving<'_> {
         });
         if effects.is_empty() {
             effects.push(Effect::Read);
+        }
+        // What nobody understood may be anything, on whatever is protected as well.
+        if !inspection.unknowns.is_empty() {
+            effects.push(Effect::Admin);
         }
         self.take_over(&inspection, By::Command);
         effects
@@ -267,18 +275,26 @@ fn in_the_address(url: &str) -> Option<Effect> {
     let (_, rest) = url.split_once("://")?;
     let (_, rest) = rest.split_once('/')?;
     let (path, query) = rest.split('#').next()?.split_once('?').unwrap_or((rest, ""));
-    let names = |key: &str| matches!(key.to_ascii_lowercase().as_str(), "action" | "do" | "cmd" | "op" | "_method" | "method");
+    let names =
+        |key: &str| matches!(key.to_ascii_lowercase().as_str(), "action" | "do" | "cmd" | "op" | "_method" | "method");
     let values = query.split('&').filter_map(|pair| pair.split_once('=')).filter(|(key, _)| names(key));
     let words = path.split('/').filter(|part| !part.contains('.')).chain(values.map(|(_, value)| value));
-    words.filter_map(|word| {
-        let end = word.char_indices().skip(1).find(|(_, c)| !c.is_ascii_lowercase()).map_or(word.len(), |(at, _)| at);
-        let verb = word.get(..end).unwrap_or(word).to_ascii_lowercase();
-        match verb.as_str() {
-            "delete" | "remove" | "destroy" | "drop" | "purge" | "wipe" | "erase" | "truncate" => Some(Effect::Delete),
-            "shutdown" | "reboot" | "disable" | "grant" | "revoke" | "approve" | "transfer" | "promote" => Some(Effect::Admin),
-            _ => None,
-        }
-    }).max()
+    words
+        .filter_map(|word| {
+            let end =
+                word.char_indices().skip(1).find(|(_, c)| !c.is_ascii_lowercase()).map_or(word.len(), |(at, _)| at);
+            let verb = word.get(..end).unwrap_or(word).to_ascii_lowercase();
+            match verb.as_str() {
+                "delete" | "remove" | "destroy" | "drop" | "purge" | "wipe" | "erase" | "truncate" => {
+                    Some(Effect::Delete)
+                }
+                "shutdown" | "reboot" | "disable" | "grant" | "revoke" | "approve" | "transfer" | "promote" => {
+                    Some(Effect::Admin)
+                }
+                _ => None,
+            }
+        })
+        .max()
 }
 
 /// The text of a statement with a placeholder for each reference.

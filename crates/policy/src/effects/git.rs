@@ -16,6 +16,9 @@ use super::{By, Deriving, Execution};
 /// Options whose value is a program that git starts; git accepts any unambiguous beginning of them.
 const STARTING: [&str; 5] = ["--upload-pack", "--receive-pack", "--exec", "--open-files-in-pager", "--extcmd"];
 
+/// Subcommands that change nothing, for where nobody reads their arguments.
+const SHOWING: [&str; 8] = ["status", "log", "diff", "show", "blame", "grep", "ls-files", "describe"];
+
 impl Deriving<'_> {
     pub(super) fn git(&mut self, tool: &Definition) {
         self.out.profile = Some(Profile::Exact);
@@ -42,7 +45,8 @@ impl Deriving<'_> {
         if let Some(hidden) = words.iter().find_map(|word| text::check_visible(word).err()) {
             self.found(Code::PlanHiddenText, Decision::Block, format!("the arguments of git hide something: {hidden}"));
         }
-        if let Some(word) = words.iter().find(|word| starts_program(word) && !words.iter().any(|word| word == "rebase")) {
+        if let Some(word) = words.iter().find(|word| starts_program(word) && !words.iter().any(|word| word == "rebase"))
+        {
             let message = format!("`{word}` lets git start a program of the plan's choice");
             self.found(Code::ExecuteLoadsCode, Decision::Block, message);
         }
@@ -60,7 +64,8 @@ impl Deriving<'_> {
             }
         }
         self.out.execution = Execution::Unanalysed;
-        self.path(Effect::Update, TargetKind::Directory, &repo, true, By::Git);
+        let shows = words.first().is_some_and(|word| SHOWING.contains(&word.as_str()));
+        self.path(if shows { Effect::Read } else { Effect::Update }, TargetKind::Directory, &repo, !shows, By::Git);
     }
 }
 

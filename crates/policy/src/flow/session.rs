@@ -164,6 +164,11 @@ impl Session {
         self.known.contains(fold(text).as_ref())
     }
 
+    /// Whether the agent has seen or left anything yet.
+    pub(crate) fn has_acted(&self) -> bool {
+        self.read.is_some() || !self.told.is_empty()
+    }
+
     /// What was written before.
     pub(crate) const fn written(&self) -> &Written {
         &self.written

@@ -7,6 +7,7 @@ use super::prepare::Prepared;
 use super::{Request, ReversibleBy, goal};
 use crate::deployment::Standing;
 use crate::effects::{By, Execution, Touch};
+use crate::flow;
 use crate::paths;
 
 /// Ports through which a whole machine or cluster is commanded: not part of "internal hosts: any method".
@@ -111,6 +112,8 @@ fn ask(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> Option<
         Effect::Execute if touch.by == By::Command => runs(request, prepared, touch),
         // What is not clear about it is said of itself.
         Effect::Execute if !prepared.derived.unclear.is_empty() => None,
+        // What a helper agent may do its tools say; who decides what it is told is a question of its own.
+        Effect::Execute if is_helper(request, prepared) => None,
         Effect::Execute => match prepared.derived.execution {
             Execution::Analysed | Execution::ReadsUnnamed => None,
             Execution::Uncatalogued => Some(Ask {
@@ -140,6 +143,12 @@ fn ask(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> Option<
         }
         Effect::Pay | Effect::Admin => never(Code::DefaultAsk, format!("{} asks, whatever rules allow", touch.effect)),
     }
+}
+
+fn is_helper(request: &Request<'_>, prepared: &Prepared<'_>) -> bool {
+    prepared.tool.is_some_and(|tool| {
+        flow::helper_tools(request.manifest, tool.definition(), &flow::fill(&prepared.args)).is_some()
+    })
 }
 
 /// Code that nobody looked at: a program of the system, the project's own build and tests, a script. It runs in the sandbox, with
@@ -234,6 +243,9 @@ fn removal(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> Opt
     }
     if !goal::asks_for_removal(request.pinned_goal) {
         return by_rule(Code::DefaultAsk, format!("the goal does not ask for the removal of {}", touch.name));
+    }
+    if touch.by != By::Git && prepared.goal.remove_others(&touch.name) {
+        return by_rule(Code::DefaultAsk, format!("the goal asks for other removals than that of {}", touch.name));
     }
     None
 }

@@ -301,16 +301,23 @@ fn confirmed(
     // Whole stores and files that nothing brings back: a word in a goal is too little.
     let lasting = |kind| matches!(kind, TargetKind::Database | TargetKind::Account) || is_path_kind(kind);
     let lost = touches.iter().any(|touch| touch.effect == Effect::Delete && lasting(touch.kind));
-    let asked = touches.iter().all(|touch| wishes.ask_for(action, touch.effect)) && !wishes.ask_for_opposite(action);
+    let to_named = || {
+        let nodes = sinks.iter().flat_map(|sink| &sink.decides).filter_map(|(node, _)| flow.proof.nodes.get(*node));
+        wishes.want_more_than_a_look() && is_addressed(wishes, nodes)
+    };
+    let wanted = |touch: &Touch| wishes.ask_for(action, touch.effect) || (touch.effect == Effect::Send && to_named());
+    let asked = touches.iter().all(wanted) && !wishes.ask_for_opposite(action);
     // What the goal asks for once is done once; of payments and rights, whatever is written along with it.
     let pays = touches.iter().any(|touch| matches!(touch.effect, Effect::Pay | Effect::Admin));
     let decisive = |step: &Prepared<'_>| definition.controls.iter().map(|at| step.step.args.at(at)).collect::<Vec<_>>();
     let again = steps.iter().take(i).filter(|s| s.step.action == prepared.step.action).any(|s| {
-        s.step.args == prepared.step.args || (pays && !definition.controls.is_empty() && decisive(s) == decisive(prepared))
+        s.step.args == prepared.step.args
+            || (pays && !definition.controls.is_empty() && decisive(s) == decisive(prepared))
     });
     // What the goal makes depend on something waits for a look at it. A message can say what was found.
     let grave = |effect: Effect| !effect.is_harmless() && !matches!(effect, Effect::Send | Effect::Create);
     let blind = wishes.are_conditional()
+        && !request.session.has_acted()
         && touches.iter().any(|touch| grave(touch.effect))
         && !threats::is_looked_at_before(steps, i);
     let reaches = touches.iter().any(|touch| touch.endpoint.is_some() || touch.kind == TargetKind::Url);
@@ -355,6 +362,18 @@ fn confirmed(
         return Some(How::Request(nodes().filter_map(|node| span(&node.kind)).collect()));
     }
     Some(How::House)
+}
+
+/// Whether the goal names every value as whom or where something is for.
+fn is_addressed<'n>(wishes: &goal::Wishes, nodes: impl Iterator<Item = &'n flow::Node>) -> bool {
+    let mut nodes = nodes.peekable();
+    nodes.peek().is_some()
+        && nodes.all(|node| {
+            let Kind::Grounded(flow::Ground::Goal { from, .. }) = node.kind else { return false };
+            let before = wishes.before(from).find(|word| !matches!(*word, "the" | "and" | "a"));
+            before
+                .is_some_and(|word| matches!(word, "to" | "for" | "in" | "on" | "with" | "into" | "at" | "let" | "cc"))
+        })
 }
 
 /// Whether the goal says the source where the step has the destination, or the other way round.

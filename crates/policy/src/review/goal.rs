@@ -18,9 +18,9 @@ use super::prepare::Prepared;
 use crate::effects::{By, Touch};
 use crate::paths::fold;
 
+use bans::Ban;
 pub(super) use bans::forbidden;
 pub(super) use order::reversed;
-use bans::Ban;
 use words::{Goal, Word, has};
 
 /// A pinned goal, read once for all steps.
@@ -45,7 +45,38 @@ impl Wishes {
             return true;
         }
         // Whoever only wants to be shown something wants nothing changed; an unclear goal says neither.
-        Kind::of(effect).map_or_else(|| self.asked != [Kind::Look], |kind| self.asked.contains(&kind))
+        match Kind::of(effect) {
+            Some(Kind::Tell) => self.asked.is_empty() || self.asked.contains(&Kind::Tell),
+            Some(kind) => self.asked.contains(&kind),
+            None => self.asked != [Kind::Look],
+        }
+    }
+
+    /// Whether it asks for the removal of things that it names, and of none that the path is, is below or holds.
+    pub(super) fn remove_others(&self, path: &str) -> bool {
+        let words = &self.read.words;
+        let orders = words.iter().enumerate().filter(|(_, word)| word.orders() && word.is(DESTROYING));
+        let named = |(i, order): (usize, &Word)| {
+            let rest = words
+                .get(i..)
+                .unwrap_or(&[])
+                .windows(2)
+                .take_while(|pair| pair.last().is_some_and(|w| w.sentence == order.sentence));
+            // What is listed in a file, or goes from one, is another thing than the file.
+            let objects = rest.filter_map(|pair| match pair {
+                [before, word] if !has("in from by per with using via into to than of", &before.text) => Some(word.at),
+                _ => None,
+            });
+            let tokens = objects.map(|at| bans::token(&self.read.text, at).to_owned());
+            tokens.filter(|token| token.contains(['/', '*']) || is_file_name(token)).collect::<Vec<_>>()
+        };
+        let named: Vec<Vec<String>> = orders.map(named).collect();
+        let path = fold(path);
+        let meant = |token: &String| {
+            let token = token.trim_start_matches("./").trim_start_matches('~').trim_end_matches('/');
+            token.split('*').all(|part| path.contains(part))
+        };
+        !named.is_empty() && named.iter().all(|tokens| !tokens.is_empty() && !tokens.iter().any(meant))
     }
 
     /// Whether it asks for the opposite of what a tool of this name does.
@@ -67,6 +98,19 @@ impl Wishes {
             has("sure verify check ensure confirm", &one.text) && has("that whether there it all", &two.text)
         };
         words.iter().any(|word| has("if unless provided", &word.text)) || words.windows(2).any(ensured)
+    }
+
+    /// Whether it wants anything beyond being shown something.
+    pub(super) fn want_more_than_a_look(&self) -> bool {
+        self.asked != [Kind::Look]
+    }
+
+    /// Whether it names this as something that is not there yet.
+    pub(super) fn introduce(&self, name: &str) -> bool {
+        let name = fold(name);
+        let found = self.read.words.iter().find(|word| bans::token(&self.read.text, word.at) == name);
+        let before = found.and_then(|word| self.before(word.at).next());
+        before.is_some_and(|word| has("as named called new to into", word))
     }
 
     /// The words before byte `at` of the goal, the last one first.
@@ -125,7 +169,7 @@ impl Kind {
     /// Whether the words ask for it.
     fn is_asked(self, words: &[Word]) -> bool {
         words.iter().any(|word| match self {
-            Self::Look => !word.negated && word.is(LOOKING),
+            Self::Look => !word.negated && !word.name && word.is(LOOKING),
             // What is governed has no verbs of its own: it counts beside any order that is more than looking.
             Self::Govern if word.is(GOVERNED) => {
                 let acts = |other: &Word| other.orders() && !other.is(LOOKING) && other.sentence == word.sentence;
@@ -159,7 +203,8 @@ const GOVERNING: &str = "grant revok permi rotat enabl disabl onboard offboard s
     lock unlock reset delegat authori invit secur";
 
 // by its object alone,
-const GOVERNED: &str = "access role admin credential password key account user policy secret own member root sudo securi";
+const GOVERNED: &str =
+    "access role admin credential password key account user policy secret own member root sudo securi";
 
 // with one of these,
 const ACTING: &str = "give let allow assign switch turn open clos take add remov delet creat updat chang edit make put move \
@@ -181,19 +226,34 @@ const RELOADING: &str = "restart reload hup";
 // to be told what something is, which is not to run it.
 const EXPLAINING: &str = "explain describ summar review read understand";
 
+/// Words that name too many tools to mean one.
+const PLAIN: &str = "update set change create add make edit put get run";
+
 /// Words of tools' names and of goals that turn each other round.
 const OPPOSITES: &[(&str, &str)] = &[
     ("add invite join attach assign", "remove kick leave detach unassign expel"),
     ("grant allow permit", "revoke deny block forbid withdraw"),
     ("enable activate arm resume start", "disable deactivate disarm pause suspend stop"),
     ("open unlock unblock", "close lock block"),
-    ("create book reserve", "delete cancel drop destroy remove"),
+    ("book reserve", "cancel"),
     ("publish share show", "unpublish unshare hide retract"),
     ("subscribe follow", "unsubscribe unfollow"),
     ("deposit", "withdraw"),
     ("archive", "restore unarchive"),
     ("mute", "unmute"),
 ];
+
+/// A name with a suffix.
+fn is_file_name(token: &str) -> bool {
+    let suffix = |suffix: &str| suffix.starts_with(char::is_alphabetic) && suffix.len() <= 5;
+    token.rsplit_once('.').is_some_and(|(stem, end)| !stem.is_empty() && suffix(end) && !stem.contains('@'))
+}
+
+/// Whether two tools of these names turn each other round.
+pub(super) fn are_opposites(one: &str, other: &str) -> bool {
+    let is = |tool: &str, list: &str| parts(tool).any(|part| has(list, &part));
+    OPPOSITES.iter().any(|(a, b)| (is(one, a) && is(other, b)) || (is(one, b) && is(other, a)))
+}
 
 /// Whether the goal asks for removal, cleaning, publishing or replacement.
 pub(super) fn asks_for_removal(goal: Option<&str>) -> bool {
@@ -244,7 +304,8 @@ fn by_name(tool: &str, word: &str) -> bool {
 fn has_stem(list: &str, word: &str) -> bool {
     list.split_whitespace().any(|one| {
         let stem = one.strip_suffix('e').unwrap_or(one);
-        word.strip_prefix(stem).is_some_and(|rest| has("e s es d ed ing ned ning ped ping ted ting", rest) || rest.is_empty())
+        word.strip_prefix(stem)
+            .is_some_and(|rest| has("e s es d ed ing ned ning ped ping ted ting", rest) || rest.is_empty())
     })
 }
 
@@ -268,7 +329,11 @@ pub(super) fn unasked(request: &Request<'_>, prepared: &Prepared<'_>, ruled: boo
         let Some(kind) = Kind::of(touch.effect).filter(|kind| !asked.contains(kind) && !told.contains(kind)) else {
             continue;
         };
-        if is_named(goal, prepared, touch) || words.iter().any(|w| w.orders() && by_name(prepared.step.action.as_str(), &w.text)) {
+        if is_named(goal, prepared, touch)
+            || words
+                .iter()
+                .any(|w| w.orders() && !has(PLAIN, &w.text) && by_name(prepared.step.action.as_str(), &w.text))
+        {
             continue;
         }
         told.insert(kind);
@@ -284,7 +349,8 @@ pub(super) fn unasked(request: &Request<'_>, prepared: &Prepared<'_>, ruled: boo
         reasons.push(Reason::new(Code::GoalUnasked, decision, message));
     }
     // Whoever wants to be told what a program does has not asked to have it run.
-    let explained = asked.iter().all(|kind| *kind == Kind::Look) && words.iter().any(|word| word.orders() && word.is(EXPLAINING));
+    let explained =
+        asked.iter().all(|kind| *kind == Kind::Look) && words.iter().any(|word| word.orders() && word.is(EXPLAINING));
     let base = |touch: &Touch| touch.name.rsplit('/').next().unwrap_or(&touch.name).to_owned();
     let run = touches().find(|touch| is_started(touch) && names(Some(goal), &base(touch)));
     if let Some(touch) = run.filter(|_| explained) {

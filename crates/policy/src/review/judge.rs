@@ -3,6 +3,7 @@
 use countersign_plan::draft::Rollback;
 use countersign_plan::expect::Expect;
 use countersign_plan::tool::{Effect, TargetKind};
+use countersign_plan::value::Expr;
 use countersign_plan::verdict::{Code, Decision, Quorum, Reason};
 
 use super::bounds::{Bounds, Patterns};
@@ -272,9 +273,10 @@ fn rollback(request: &Request<'_>, patterns: &Patterns, prepared: &Prepared<'_>)
     if takes_back_own_work(request, prepared, &as_step) {
         leave_to_take_back(&mut judged.reasons);
     }
+    judged.reasons.extend(leaving::check(request, &as_step));
     judged.reasons.extend(below::check(request, &as_step).reasons);
     rules(request, &as_step, Total::Alone, &mut judged);
-    judged.reasons.extend(threats::beyond_step(prepared, &as_step));
+    judged.reasons.extend(threats::beyond_step(request.deployment, prepared, &as_step));
     judged.reasons.extend(Bounds::of(request.draft.privileges()).exceeded(patterns, &as_step, request));
     let mut reasons = judged.reasons;
     // Removing what the step itself made is what a rollback is for.
@@ -312,13 +314,40 @@ fn leave_to_take_back(reasons: &mut Vec<Reason>) {
     }
 }
 
-/// Whether the default that asks is about something that the step itself touches.
+/// Whether the default that asks is about something that the step itself touches, or that its own output names.
 fn is_own_undoing(reason: &Reason, prepared: &Prepared<'_>, rollback: &Prepared<'_>) -> bool {
+    let touches = || rollback.derived.touches.iter();
     let touched = |touch: &effects::Touch| touch.is_open() || threats::is_own(prepared, touch);
     let by_default = matches!(reason.code, Code::DefaultAsk | Code::ResourceOutside);
-    let pays = rollback.derived.touches.iter().any(|t| matches!(t.effect, Effect::Pay | Effect::Admin));
+    let pays = touches().any(|touch| touch.effect == Effect::Pay);
+    let governs = touches().any(|touch| touch.effect == Effect::Admin);
     // A store with all that is in it is more than what one step makes of it.
-    let store = |touch: &effects::Touch| touch.kind == TargetKind::Database && touch.effect == Effect::Delete;
-    let stores = rollback.irreversible_by_manifest() && rollback.derived.touches.iter().any(store);
-    by_default && !pays && !stores && rollback.derived.touches.iter().all(touched)
+    let made = |lost: &effects::Touch| {
+        let mut made = prepared.derived.touches.iter().filter(|touch| touch.effect == Effect::Create);
+        made.any(|touch| touch.kind == lost.kind && touch.name == lost.name) && prepared.goal.introduce(&lost.name)
+    };
+    let store = |touch: &effects::Touch| {
+        touch.kind == TargetKind::Database && touch.effect == Effect::Delete && !touch.is_open() && !made(touch)
+    };
+    let stores = rollback.irreversible_by_manifest() && touches().any(store);
+    by_default
+        && !pays
+        && !stores
+        && (returned(prepared, rollback)
+            || (governs && turns_round(prepared, rollback))
+            || (!governs && touches().all(touched)))
+}
+
+/// Whether the rollback decides with nothing but what its own step returned.
+fn returned(prepared: &Prepared<'_>, rollback: &Prepared<'_>) -> bool {
+    let controls = rollback.tool.map_or(&[][..], |tool| &tool.definition().controls);
+    let own = |expr: &Expr| matches!(expr, Expr::From { step, .. } if *step == prepared.step.id);
+    !controls.is_empty() && controls.iter().all(|at| rollback.args.at(at).is_none_or(|expr| own(&expr)))
+}
+
+/// Whether the rollback is the other half of the step's pair (grant and revoke), with the same values.
+fn turns_round(prepared: &Prepared<'_>, rollback: &Prepared<'_>) -> bool {
+    let values = |prepared: &Prepared<'_>| prepared.args.literal();
+    goal::are_opposites(prepared.step.action.as_str(), rollback.step.action.as_str())
+        && values(prepared).is_some_and(|own| values(rollback) == Some(own))
 }

@@ -8,6 +8,7 @@ use countersign_plan::value::Expr;
 use countersign_plan::verdict::{Code, Decision, Reason};
 
 use super::prepare::Prepared;
+use crate::deployment::{Deployment, Standing};
 use crate::effects::{Arg, By, Touch};
 use crate::paths::is_within;
 
@@ -57,7 +58,13 @@ pub(super) fn vacuous(steps: &[Prepared<'_>], i: usize) -> Vec<Reason> {
     }
     // Where the goal makes the act depend on what is found, that something is found says nothing.
     let strict = awaited && prepared.goal.are_conditional();
-    let empty = prepared.step.expect.iter().filter_map(|expect| cannot_fail(expect, strict));
+    let empty = prepared.step.expect.iter().filter_map(|expect| match expect {
+        // What an act waits for has at most one other answer than yes.
+        Expect::ExitCode(codes) if awaited && codes.contains(&0) && codes.len() > 2 => {
+            Some(format!("of {} exit codes", codes.len()))
+        }
+        expect => cannot_fail(expect, strict),
+    });
     empty
         .map(|what| {
             let message =
@@ -72,9 +79,10 @@ pub(super) fn vacuous(steps: &[Prepared<'_>], i: usize) -> Vec<Reason> {
 pub(super) fn is_looked_at_before(steps: &[Prepared<'_>], i: usize) -> bool {
     let looks = |step: &Prepared<'_>| {
         let told = step.step.expect.iter().any(|expect| cannot_fail(expect, true).is_none());
-        // What a program or a server answers is expected to be a success.
-        let answers = step.derived.touches.iter().any(|touch| touch.effect == Effect::Execute || touch.endpoint.is_some());
-        told || (step.step.expect.is_empty() && answers)
+        // That it succeeds is expected of every step.
+        let looks =
+            step.derived.touches.iter().any(|touch| touch.effect == Effect::Execute || touch.effect.is_harmless());
+        told || (step.step.expect.is_empty() && looks)
     };
     steps.iter().take(i).any(looks)
 }
@@ -111,7 +119,7 @@ fn cannot_fail(expect: &Expect, strict: bool) -> Option<String> {
 }
 
 /// What a rollback changes that the step neither touches nor names: taking back is no leave for another effect.
-pub(super) fn beyond_step(step: &Prepared<'_>, rollback: &Prepared<'_>) -> Vec<Reason> {
+pub(super) fn beyond_step(deployment: &Deployment, step: &Prepared<'_>, rollback: &Prepared<'_>) -> Vec<Reason> {
     let foreign = rollback.derived.touches.iter().filter(|touch| {
         let plain = matches!(touch.effect, Effect::None | Effect::Read | Effect::Execute);
         // A kind of thing that has no names of its own.
@@ -122,8 +130,20 @@ pub(super) fn beyond_step(step: &Prepared<'_>, rollback: &Prepared<'_>) -> Vec<R
     });
     foreign
         .map(|touch| {
-            let message = format!("it would {} {}, which the step does not {}", touch.effect, touch.name, if is_own(step, touch) { "make" } else { "touch" });
-            Reason::new(Code::PlanRollbackElsewhere, Decision::RequireApproval, message)
+            let message = format!(
+                "it would {} {}, which the step does not {}",
+                touch.effect,
+                touch.name,
+                if is_own(step, touch) { "make" } else { "touch" }
+            );
+            // Nothing is taken back by telling outsiders, paying, or changing what lies elsewhere or is believed.
+            let receives = touch.standing.is_some_and(|standing| standing > Standing::Internal);
+            let elsewhere = touch.seen().is_some_and(|seen| {
+                deployment.is_trusted(&seen) || !(deployment.in_workspace(&seen) || deployment.in_temporary(&seen))
+            });
+            let grave = receives || elsewhere || matches!(touch.effect, Effect::Pay | Effect::Admin);
+            let decision = if grave { Decision::Block } else { Decision::RequireApproval };
+            Reason::new(Code::PlanRollbackElsewhere, decision, message)
         })
         .collect()
 }

@@ -61,7 +61,6 @@ fn what_everything_stands_on_is_not_destroyed() {
             ("delete_directory", json!({"path": "/home/other"})),
             ("move_file", json!({"source": "/home/user", "destination": "/tmp/x"})),
             ("database_query", json!({"database": "staging", "sql": "DROP DATABASE staging"})),
-            ("database_query", json!({"database": "data.db", "sql": "SELECT 1; ATTACH 'x' AS y"})),
         ],
     );
 }

@@ -4,7 +4,7 @@
 use countersign_inspect::{Inspection, Subject};
 use countersign_plan::draft::Draft;
 use countersign_plan::verdict::{Code, Decision};
-use countersign_policy::facts::{AsWritten, Below, Facts, Known, NotInspected, PathFact};
+use countersign_policy::facts::{AsWritten, Below, Facts, NotInspected, PathFact};
 use countersign_policy::flow::{Level, Session, Setting};
 use countersign_policy::review::{Request, Review, review};
 use serde_json::{Value, json};
@@ -323,8 +323,10 @@ impl Facts for Falling {
 
 #[test]
 fn inv_4_a_text_that_brings_the_inspector_down_is_asked_about_and_so_is_all_that_comes_after_it() {
-    let falling =
-        || World { facts: Box::new(Falling(Inspecting(machine()), std::cell::Cell::new(false))), ..World::new() };
+    let falling = || World {
+        facts: Box::new(Falling(Inspecting { known: machine(), all: true }, std::cell::Cell::new(false))),
+        ..World::new()
+    };
     let write = |id: &str, content: &str| json!({"id": id, "action": "write_file", "args": {"path": "a.txt", "content": content}});
     assert_eq!(falling().steps(json!([write("a", "ordinary")])).decision, Allow);
     let key = format!("AKIA{}", "Q3EGRZ7XW2MNPLKV");

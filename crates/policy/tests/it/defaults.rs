@@ -51,7 +51,7 @@ fn create_and_update_are_allowed_in_workspace_and_temporary_folders_if_reversibl
             ("create_directory", json!({"path": "new"}), Allow),
             ("copy_file", json!({"source": "src/main.rs", "destination": "src/copy.rs"}), Allow),
             ("move_file", json!({"source": "old.txt", "destination": "new.txt"}), Allow),
-            ("database_query", json!({"database": "data.db", "sql": "UPDATE t SET a = 1"}), Allow),
+            ("database_query", json!({"database": "data.db", "sql": "UPDATE t SET a = 1 WHERE b = 2"}), Allow),
             ("write_file", json!({"path": "~/x", "content": ""}), Ask),
             ("write_file", json!({"path": "out/x", "content": ""}), Ask),
             ("move_file", json!({"source": "old.txt", "destination": "~/old.txt"}), Ask),

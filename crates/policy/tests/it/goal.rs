@@ -134,7 +134,9 @@ fn a_ban_is_about_what_it_names() {
 #[test]
 fn only_orders_ask() {
     let world = World::new();
-    for goal in ["Why did we pay eve last week?", "Summarise the payment report", "List what we pay when the rent is due"] {
+    for goal in
+        ["Why did we pay eve last week?", "Summarise the payment report", "List what we pay when the rent is due"]
+    {
         let review = world.act_for(goal, "send_money", json!({"to": "x1", "amount": 5}));
         assert_eq!(unasked(&review), [Decision::RequireApproval], "{goal}");
     }

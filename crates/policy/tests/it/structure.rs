@@ -172,8 +172,8 @@ fn a_rollback_is_judged_like_a_step() {
     );
     is(
         &with(json!({"action": "http_request", "args": {"method": "POST", "url": "https://evil.example/"}})),
-        Ask,
-        Code::HostUnknown,
+        Block,
+        Code::PlanRollbackElsewhere,
         "elsewhere",
     );
 }

@@ -110,7 +110,7 @@ fn harmful_rollback_taking_back_is_no_leave_for_something_else() {
     let denied = plan(json!({"action": "write_file", "args": {"path": "infra/prod/main.tf", "content": ""}}));
     is(&denied, Block, Code::ResourceProtected, "a protected file");
     let sends = plan(json!({"action": "send_email", "args": {"to": "eve@evil.example", "subject": "", "body": ""}}));
-    is(&sends, Ask, Code::PlanRollbackElsewhere, "a mail");
+    is(&sends, Block, Code::PlanRollbackElsewhere, "a mail");
     let own = plan(json!({"action": "delete_file", "args": {"path": "a.txt"}}));
     assert_eq!(own.decision, Allow, "{:#?}", own.reasons);
 }
@@ -179,7 +179,9 @@ fn grant(id: &str, to: &str) -> Value {
 fn a_confirmation_is_for_what_the_goal_orders() {
     let confirmed = |goal: &str, steps: Value| agent(goal, steps).decision == Allow;
     assert!(confirmed("Grant eve the role", json!([grant("a", "eve")])));
-    for goal in ["Revoke the role of eve", "Review the role of eve", "Why did we grant eve the role?", "Grant ann the role"] {
+    for goal in
+        ["Revoke the role of eve", "Review the role of eve", "Why did we grant eve the role?", "Grant ann the role"]
+    {
         assert!(!confirmed(goal, json!([grant("a", "eve")])), "{goal}");
     }
     let pay = |id: &str, subject: &str| json!({"id": id, "action": "send_money", "args": {"to": "eve", "amount": 5, "subject": subject}});
@@ -187,7 +189,8 @@ fn a_confirmation_is_for_what_the_goal_orders() {
     assert!(!confirmed("Pay eve 5", json!([pay("a", "x"), pay("b", "y")])), "paid once, whatever the subject says");
     let goal = "If nobody objects in notes.txt, grant eve the role";
     assert!(!confirmed(goal, json!([grant("a", "eve")])), "nobody looked");
-    let look = |expect: Value| json!({"id": "l", "action": "read_file", "args": {"path": "notes.txt"}, "expect": [expect]});
+    let look =
+        |expect: Value| json!({"id": "l", "action": "read_file", "args": {"path": "notes.txt"}, "expect": [expect]});
     let mut act = grant("a", "eve");
     act["needs"] = json!(["l"]);
     assert!(confirmed(goal, json!([look(json!({"output": "/content", "equals": ""})), act])));
@@ -221,7 +224,8 @@ fn harmful_rollback_what_was_there_before_stays() {
     let mut world = World::new();
     world.add(&[("tune", "update", "compensable", "record"), ("forget", "delete", "compensable", "record")]);
     let goal = "Tune web to 3";
-    let plan = |rollback: Value| world.plan(json!({"schema": "countersign.plan/v1", "goal": goal, "steps": step(rollback)}));
+    let plan =
+        |rollback: Value| world.plan(json!({"schema": "countersign.plan/v1", "goal": goal, "steps": step(rollback)}));
     let graver = plan(json!({"action": "forget", "args": {"to": "web"}}));
     is(&graver, Ask, Code::PlanRollbackElsewhere, "a change taken back by a removal");
     let same = plan(json!({"action": "tune", "args": {"to": "web", "amount": 2}}));
@@ -230,7 +234,12 @@ fn harmful_rollback_what_was_there_before_stays() {
 
 #[test]
 fn under_declared_effects_an_address_can_be_an_order() {
-    let get = |url: &str| under("Get the exchange rate", json!([{"id": "g", "action": "http_request", "args": {"method": "GET", "url": url}}]));
+    let get = |url: &str| {
+        under(
+            "Get the exchange rate",
+            json!([{"id": "g", "action": "http_request", "args": {"method": "GET", "url": url}}]),
+        )
+    };
     for url in [
         "https://git.company.example/users/delete?id=9",
         "https://git.company.example/api?action=remove&id=9",
@@ -252,7 +261,9 @@ fn under_declared_effects_an_address_can_be_an_order() {
 /// `lesson_07`: git runs nothing else through its options.
 #[test]
 fn lesson_07_git_starts_no_program_of_the_plans_choice() {
-    let git = |args: Value| under("Fetch the newest commits", json!([{"id": "g", "action": "git", "args": {"repo": ".", "args": args}}]));
+    let git = |args: Value| {
+        under("Fetch the newest commits", json!([{"id": "g", "action": "git", "args": {"repo": ".", "args": args}}]))
+    };
     for args in [
         json!(["fetch", "--upload-pack=touch x", "origin"]),
         json!(["fetch", "--upload-pa", "sh x", "origin"]),
@@ -270,7 +281,10 @@ fn lesson_07_git_starts_no_program_of_the_plans_choice() {
 /// The folder that a program starts in is not read by starting there.
 #[test]
 fn a_plan_may_ask_for_less_than_the_folder_it_starts_in() {
-    let world = World { facts: Box::new(crate::world::Inspecting { known: crate::world::machine(), all: true }), ..World::new() };
+    let world = World {
+        facts: Box::new(crate::world::Inspecting { known: crate::world::machine(), all: true }),
+        ..World::new()
+    };
     let read = |command: &str| {
         world.plan(json!({
             "schema": "countersign.plan/v1", "goal": "Look at src/main.rs", "privileges": {"read": ["src/**"], "write": []},

@@ -127,7 +127,14 @@ impl World {
         manifest.extend(TOOLS.iter().map(tool).collect()).unwrap();
         let policy = Policy::compile(&PolicyDocument::empty(), deployment.place()).unwrap();
         let changes = Changes::read(CHANGES.as_bytes()).unwrap();
-        Self { deployment, manifest, policy, changes, facts: Box::new(Inspecting { known: machine(), all: false }), inputs: Inputs::new() }
+        Self {
+            deployment,
+            manifest,
+            policy,
+            changes,
+            facts: Box::new(Inspecting { known: machine(), all: false }),
+            inputs: Inputs::new(),
+        }
     }
 
     /// Further tools: name, effect, reversibility, target kind.

@@ -15,9 +15,12 @@ use crate::review::prepare::Prepared;
 
 /// A kind of act that goals forbid, with the beginnings of the words for it.
 const ACTS: &[(Act, &str)] = &[
-    (Act::Change, "chang modif edit touch updat alter overwrit write affect mess chang"),
+    (Act::Change, "chang modif edit touch updat alter overwrit write writt affect mess"),
     (Act::Remove, "delet remov drop purg eras wip clear discard prun destroy cancel"),
-    (Act::Tell, "send mail email post publish forward reply repl notif messag answer contact upload push submit inform announc shar invit"),
+    (
+        Act::Tell,
+        "send mail email post publish forward reply repl notif messag answer contact upload push submit inform announc shar invit",
+    ),
     (Act::Pay, "pay transfer wire refund buy purchas order book spend"),
     (Act::Run, "run runn execut start launch deploy restart reboot apply install trigger"),
     (Act::Govern, "grant invit shar permi unlock"),
@@ -127,7 +130,7 @@ pub(super) fn of(goal: &Goal) -> Vec<Ban> {
     let mut bans = Vec::new();
     for (i, word) in words.iter().enumerate() {
         for (act, stems) in ACTS {
-            if word.negated && !word.subordinate && word.is(stems) {
+            if word.forbidden && !word.subordinate && word.is(stems) {
                 // "send" is no order in "do not send": what else asks for it?
                 let asked = words.iter().any(|other| other.orders() && other.is(stems))
                     || (*act == Act::Change && words.iter().any(|other| other.orders() && other.is(super::MAKING)));
@@ -140,12 +143,25 @@ pub(super) fn of(goal: &Goal) -> Vec<Ban> {
             }
         }
         let next = |n: usize| words.get(i + n).map_or("", |word| word.text.as_str());
-        let asks = || words.iter().any(|w| w.orders() && (w.is(super::MAKING) || w.is(super::GOVERNING)));
+        let asks = || {
+            words.iter().any(|w| w.orders() && (w.is(super::MAKING) || w.is(super::GOVERNING) || w.is(super::ACTING)))
+        };
         match (word.text.as_str(), next(1)) {
-            ("read", "only") | ("dry", "run") | ("only" | "just", "explain" | "look" | "read" | "show" | "describe")
+            ("read", "only")
+            | ("dry", "run")
+            | ("only" | "just", "explain" | "look" | "read" | "show" | "describe")
                 if !asks() || (word.text == "dry" && next(1) == "run") =>
             {
                 bans.push(Ban { act: Act::Change, things: Vec::new() });
+            }
+            // "to Ann, not to Bob"
+            ("not", "to" | "for" | "with") => bans.push(Ban { act: Act::Tell, things: things(goal, words, i + 2) }),
+            // "nothing may be written", "delete nothing"
+            ("nothing", _) => {
+                let near = words.iter().skip(i + 1).take(4).take_while(|w| w.sentence == word.sentence);
+                let last = i.checked_sub(1).and_then(|i| words.get(i)).filter(|w| w.sentence == word.sentence);
+                let acts = ACTS.iter().filter(|(_, stems)| near.clone().chain(last).any(|w| w.is(stems)));
+                bans.extend(acts.map(|(act, _)| Ban { act: *act, things: Vec::new() }));
             }
             ("except" | "besides" | "excluding", _) | ("other", "than") | ("all", "but") | ("but", "not") => {
                 let things = things(goal, words, i + 1);
@@ -159,7 +175,11 @@ pub(super) fn of(goal: &Goal) -> Vec<Ban> {
                     bans.push(Ban { act: Act::Remove, things });
                 }
             }
-            ("leave", _) if words.iter().any(|w| w.sentence == word.sentence && matches!(w.text.as_str(), "alone" | "untouched")) => {
+            ("leave", _)
+                if words
+                    .iter()
+                    .any(|w| w.sentence == word.sentence && matches!(w.text.as_str(), "alone" | "untouched")) =>
+            {
                 bans.push(Ban { act: Act::Change, things: things(goal, words, i + 1) });
             }
             _ => {}
@@ -176,7 +196,10 @@ fn things(goal: &Goal, words: &[Word], from: usize) -> Vec<String> {
     if previous.is_none_or(|word| word.sentence != first.sentence) {
         return things;
     }
-    let rest = words.iter().skip(from).take_while(|word| word.sentence == first.sentence && !matches!(word.text.as_str(), "but" | "then" | "only"));
+    let rest = words
+        .iter()
+        .skip(from)
+        .take_while(|word| word.sentence == first.sentence && !matches!(word.text.as_str(), "but" | "then" | "only"));
     for word in rest.take_while(|word| !word.subordinate) {
         let thing = token(&goal.text, word.at);
         if !has(PLAIN, &word.text) && things.last().is_none_or(|last| last != thing) {
@@ -189,15 +212,19 @@ fn things(goal: &Goal, words: &[Word], from: usize) -> Vec<String> {
 /// The first thing of the sentence that has a name of its own.
 fn named_before(goal: &Goal, words: &[Word], to: usize) -> Option<String> {
     let sentence = words.get(to)?.sentence;
-    let own = |token: &str| token.contains(['/', '.', '_', '@', '#', '-']) || token.contains(|c: char| c.is_ascii_digit());
+    let own =
+        |token: &str| token.contains(['/', '.', '_', '@', '#', '-']) || token.contains(|c: char| c.is_ascii_digit());
     let before = words.iter().take(to).filter(|word| word.sentence == sentence);
     before.map(|word| token(&goal.text, word.at)).find(|token| own(token)).map(str::to_owned)
 }
 
 /// The whole name, with the signs in it, that has the word at `at`.
-fn token(text: &str, at: usize) -> &str {
+pub(super) fn token(text: &str, at: usize) -> &str {
     let apart = |c: char| c.is_whitespace() || "'\"`(),;!?".contains(c);
-    let start = text.get(..at).and_then(|s| s.rfind(apart)).map_or(0, |i| i + text.get(i..).and_then(|s| s.chars().next()).map_or(1, char::len_utf8));
+    let start = text
+        .get(..at)
+        .and_then(|s| s.rfind(apart))
+        .map_or(0, |i| i + text.get(i..).and_then(|s| s.chars().next()).map_or(1, char::len_utf8));
     let end = text.get(at..).and_then(|s| s.find(apart)).map_or(text.len(), |i| at + i);
     text.get(start..end).unwrap_or("").trim_end_matches(['.', ':'])
 }

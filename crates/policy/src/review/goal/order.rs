@@ -18,7 +18,7 @@ const MAX_PARTS: usize = 8;
 const AND_THEN: [&str; 6] = [" then ", " afterwards ", " after that ", " finally ", " and only then ", " before "];
 
 /// Words between an act and the one that comes before it.
-const BUT_FIRST: [&str; 4] = [" after ", " once ", " as soon as ", " when "];
+const BUT_FIRST: [&str; 3] = [" after ", " once ", " as soon as "];
 
 /// The steps that come before what the goal wants done first.
 pub(in crate::review) fn reversed(steps: &[Prepared<'_>]) -> Vec<Reason> {
@@ -28,25 +28,26 @@ pub(in crate::review) fn reversed(steps: &[Prepared<'_>]) -> Vec<Reason> {
         return Vec::new();
     }
     let parts: Vec<Goal> = parts.into_iter().map(Goal::new).collect();
-    let mut latest: Option<(usize, &Prepared<'_>)> = None;
+    let mut begun: Vec<(usize, &Prepared<'_>)> = Vec::new();
     let mut reasons = Vec::new();
     for step in steps {
         let Some(part) = belongs(&parts, step) else { continue };
-        if let Some((later, earlier)) = latest
-            && part < later
-        {
-            let message = format!(
-                "`{}` comes after `{}`, and the goal wants it first",
-                step.step.id, earlier.step.id
-            );
+        let acts = |step: &Prepared<'_>| step.has_effect() || runs(step);
+        if begun.iter().any(|(seen, early)| *seen == part && (acts(early) || !acts(step))) {
+            continue;
+        }
+        if let Some((_, early)) = begun.iter().find(|(seen, early)| *seen > part && acts(early)) {
+            let message = format!("`{}` comes after `{}`, and the goal wants it first", step.step.id, early.step.id);
             let reason = Reason::new(Code::PlanOrder, Decision::RequireApproval, message).at(&step.step.id);
             reasons.push(reason.fix("do it in the order of the goal"));
         }
-        if step.has_effect() && latest.is_none_or(|(later, _)| later < part) {
-            latest = Some((part, step));
-        }
+        begun.push((part, step));
     }
     reasons
+}
+
+fn runs(step: &Prepared<'_>) -> bool {
+    step.derived.touches.iter().any(super::is_started)
 }
 
 /// The goal in the order of its acts.
@@ -65,7 +66,10 @@ fn parts(goal: &str) -> Vec<&str> {
     }
     // "Do B after A"; with a comma, "after A, do B".
     let leading = ["after ", "once ", "when "].into_iter().find_map(|word| rest.strip_prefix(word));
-    match (leading.and_then(|rest| rest.split_once(", ")), cut(rest, &BUT_FIRST)) {
+    // "After 2024-05-01" is a time.
+    let dated =
+        |(at, len): &(usize, usize)| rest.get(at + len..).is_some_and(|s| s.starts_with(|c: char| c.is_ascii_digit()));
+    match (leading.and_then(|rest| rest.split_once(", ")), cut(rest, &BUT_FIRST).filter(|found| !dated(found))) {
         (Some((first, second)), _) => parts.extend([first, second]),
         (None, Some((at, len))) => {
             parts.extend([rest.get(at + len..), rest.get(..at)].into_iter().flatten());
@@ -88,13 +92,25 @@ fn belongs(parts: &[Goal], step: &Prepared<'_>) -> Option<usize> {
 fn score(part: &Goal, step: &Prepared<'_>) -> u32 {
     let touches = || step.derived.touches.iter().filter(|touch| touch.by != By::View && !touch.is_open());
     let base = |name: &str| fold(name.rsplit('/').next().unwrap_or(name)).into_owned();
-    let named = touches().any(|touch| touch.effect != Effect::Execute && super::names(Some(&part.text), &base(&touch.name)));
+    let named =
+        touches().any(|touch| touch.effect != Effect::Execute && super::names(Some(&part.text), &base(&touch.name)));
     let words = &part.words;
+    // What its line speaks of, under the name that the part gives it.
+    let line = fold(&crate::flow::fill(&step.args).to_string()).into_owned();
+    let tokens = words.iter().map(|word| super::bans::token(&part.text, word.at));
+    let spoken =
+        tokens.filter(|token| token.contains('/') || super::is_file_name(token)).any(|token| line.contains(token));
     let kinds = || touches().filter_map(|touch| Kind::of(touch.effect));
     let asked = kinds().any(|kind| kind != Kind::Tell && kind.is_asked(words));
-    let told = touches().any(|touch| touch.effect == Effect::Send) && words.iter().any(|w| w.is("mail send post tell publish"));
+    let told = touches().any(|touch| touch.effect == Effect::Send)
+        && words.iter().any(|w| w.is("mail send post tell publish"));
     let called = words.iter().any(|word| by_name(step.step.action.as_str(), &word.text));
-    let run = touches().filter(|touch| touch.by == By::Command && touch.effect == Effect::Execute);
-    let runs = run.into_iter().any(|touch| words.iter().any(|word| word.text.len() > 3 && touch.name.contains(word.text.as_str())));
-    2 * u32::from(named) + u32::from(asked || told) + u32::from(called) + u32::from(runs)
+    let runs = runs(step) && words.iter().any(|word| word.orders() && word.is("run execut start install"));
+    let looks = !step.has_effect()
+        && words.iter().any(|word| word.orders() && word.is("read look check verif compar list show test"));
+    2 * u32::from(named || spoken)
+        + u32::from(asked || told)
+        + u32::from(called)
+        + 3 * u32::from(runs)
+        + u32::from(looks)
 }

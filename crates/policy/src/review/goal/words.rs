@@ -11,6 +11,12 @@ const NEGATIONS: &str = "not never don dont doesn without keep no nothing except
 /// Words after which a negation says the opposite: "do not forget to".
 const TWICE: &str = "forget hesitate only just fail miss worry";
 
+/// Words after which an act is forbidden.
+const FORBIDDING: &str = "not never don doesn without avoid cannot nor";
+
+/// Words that begin a question.
+const QUESTIONS: &str = "why what how who which whose where does is are did has have was were";
+
 /// Words that begin a question, a condition or a description.
 const SUBORDINATE: &str = "why what how who which when where whose whom whether if unless once because since";
 
@@ -30,6 +36,8 @@ pub(super) struct Word {
     /// Which part of a sentence it is in.
     pub(super) clause: usize,
     pub(super) negated: bool,
+    /// Whether it is what is not to be done: a narrower negation.
+    pub(super) forbidden: bool,
     pub(super) subordinate: bool,
     /// Whether it stands where the name of a thing does.
     pub(super) name: bool,
@@ -66,15 +74,22 @@ impl Goal {
         let text = fold(goal).into_owned();
         let mut words: Vec<Word> = Vec::new();
         let (mut end, mut sentence, mut clause, mut subordinate) = (0, 0, 0, false);
-        let mut negation: Option<usize> = None;
+        let (mut negation, mut ban): (Option<usize>, Option<usize>) = (None, None);
+        let mut questions = false;
         for (at, one) in split(&text) {
             let gap = text.get(end..at).unwrap_or("");
             end = at + one.len();
             let begins = words.is_empty() || ends_sentence(gap);
             let joins = matches!(one, "and" | "then" | "but" | "please" | "also" | "afterwards");
             sentence += usize::from(begins);
+            if begins {
+                questions = has(QUESTIONS, one) && is_question(text.get(at..).unwrap_or(""));
+            }
             if begins || joins || gap.contains([',', '(', ')']) {
-                (clause, subordinate) = (clause + 1, false);
+                (clause, subordinate) = (clause + 1, questions);
+            }
+            if begins || gap.contains([',', '(', ')']) || matches!(one, "but" | "then") {
+                ban = None;
             }
             // Who forbids one thing and goes on may mean the next one as well.
             if begins || matches!(one, "but" | "then") {
@@ -86,15 +101,26 @@ impl Goal {
             subordinate = subordinate && !(matches!(previous, "if" | "whether") && one == "you");
             let negated = negation.is_some_and(|from| words.len() - from <= 3);
             if negated && has(TWICE, one) {
-                negation = None;
+                (negation, ban) = (None, None);
             }
+            let so_was =
+                |word: &Word| has("or nor and", &word.text) && words.iter().rev().nth(1).is_some_and(|w| w.forbidden);
+            let forbidden = ban.is_some_and(|from| words.len() - from <= 2)
+                || (ban.is_some() && before.is_some_and(so_was))
+                || (previous == "no" && !begins);
             let looked_at = before.is_some_and(|word| {
                 word.clause == clause && !word.name && !has(SUBORDINATE, &word.text) && word.is(super::LOOKING)
             });
-            let name = looked_at || has(BEFORE_NAMES, previous);
-            words.push(Word { text: one.to_owned(), at, sentence, clause, negated, subordinate, name });
+            // Orders have no plural, and are no part of an address, a path or a name with signs in it.
+            let plural = one.ends_with('s') && !one.ends_with("ss");
+            let within = is_within_name(text.get(..at).unwrap_or(""), text.get(end..).unwrap_or(""));
+            let name = looked_at || plural || within || has(BEFORE_NAMES, previous);
+            words.push(Word { text: one.to_owned(), at, sentence, clause, negated, forbidden, subordinate, name });
             if has(NEGATIONS, one) {
                 negation = Some(words.len() - 1);
+            }
+            if has(FORBIDDING, one) {
+                ban = Some(words.len() - 1);
             }
             subordinate |= has(SUBORDINATE, one);
         }
@@ -105,6 +131,22 @@ impl Goal {
 /// Whether what stands between two words ends a sentence; a full stop inside of a name does not.
 fn ends_sentence(gap: &str) -> bool {
     gap.contains(['!', '?', ';', '\n']) || (gap.starts_with(['.', ':']) && gap.len() > 1) || gap.contains(". ")
+}
+
+/// Whether the sentence that begins here ends as a question.
+fn is_question(rest: &str) -> bool {
+    let end = rest.char_indices().find(|(at, c)| {
+        let after = rest.get(at + c.len_utf8()..).and_then(|s| s.chars().next());
+        matches!(c, '?' | '!' | '\n') || (*c == '.' && after.is_none_or(char::is_whitespace))
+    });
+    end.is_some_and(|(_, c)| c == '?')
+}
+
+/// Whether a word between these stands inside of a longer name.
+fn is_within_name(before: &str, after: &str) -> bool {
+    let mut next = after.chars();
+    let goes_on = next.next().is_some_and(|c| "/_@.-".contains(c)) && next.next().is_some_and(char::is_alphanumeric);
+    goes_on || before.ends_with(['/', '.', '@', '_', '#', '~', '-'])
 }
 
 fn split(text: &str) -> impl Iterator<Item = (usize, &str)> {
