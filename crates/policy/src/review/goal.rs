@@ -46,8 +46,14 @@ impl Wishes {
         }
         // Whoever only wants to be shown something wants nothing changed; an unclear goal says neither.
         match Kind::of(effect) {
-            Some(Kind::Tell) => self.asked.is_empty() || self.asked.contains(&Kind::Tell),
+            // Words for telling are many and mild: beside an order for more than a look, any of them will do.
+            Some(Kind::Tell) => {
+                let spoken = || self.read.words.iter().any(|word| !word.negated && word.is(TELLING));
+                self.asked.is_empty() || self.asked.contains(&Kind::Tell) || (self.want_more_than_a_look() && spoken())
+            }
             Some(kind) => self.asked.contains(&kind),
+            // A helper that reads and a page that is written are ways to be shown something.
+            None if effect != Effect::Update => true,
             None => self.asked != [Kind::Look],
         }
     }
