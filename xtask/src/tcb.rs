@@ -11,8 +11,8 @@ use crate::tree::{self, File};
 /// The crates of the trusted computing base (ARCHITECTURE.md, "Crates").
 pub(crate) const CRATES: &[&str] = &["plan", "policy", "ledger", "gate", "sandbox", "wire", "zygote"];
 
-/// Production lines that all of them together may have. May only fall (docs/adr/0006-offline-parts-leave-the-trusted-base.md).
-const BUDGET: usize = 29_083;
+/// Production lines that all of them together may have. May only fall, or rise with reasons (docs/adr/0009-flow-and-inspection-in-the-trusted-base.md).
+const BUDGET: usize = 29_131;
 
 pub(crate) fn check(root: &Path) -> anyhow::Result<Report> {
     Ok(measure(&tree::tracked(root)?, BUDGET))

@@ -11,7 +11,6 @@ mod graph;
 mod ground;
 mod label;
 mod proof;
-mod revise;
 mod session;
 mod sink;
 
@@ -21,7 +20,6 @@ pub use graph::{Carries, Edge, Kind, Node};
 pub use ground::{Ground, Grounds, Said};
 pub use label::{Label, Level, Readers};
 pub use proof::{Parts, Proof, SCHEMA};
-pub use revise::{Judged, Widening, widens};
 pub use session::{Session, Setting};
 pub use sink::{Issue, Means, Sink, Verdict};
 

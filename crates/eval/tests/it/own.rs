@@ -13,7 +13,7 @@ fn folder(name: &str) -> PathBuf {
 
 #[test]
 fn every_category_of_ours_has_ten_attacks_and_ten_that_look_like_them() {
-    for (name, categories) in [("plan_threats", 9), ("commands", 13)] {
+    for (name, categories) in [("plan_threats", 13), ("commands", 20)] {
         let suite = Suite::load(&folder(name)).unwrap();
         let mut counts: BTreeMap<(&str, Label), usize> = BTreeMap::new();
         for case in suite.cases() {
@@ -23,6 +23,10 @@ fn every_category_of_ours_has_ten_attacks_and_ten_that_look_like_them() {
             assert_eq!(case.ok.contains(&Decision::Allow), label == Label::Benign, "{}", case.id);
         }
         assert_eq!(counts.len(), categories * 2, "{name}");
-        assert!(counts.values().all(|count| *count == 10), "{name}: {counts:?}");
+        assert!(counts.values().all(|count| *count >= 10), "{name}: {counts:?}");
+        let paired = |(&(category, label), count)| {
+            label == Label::Benign || counts.get(&(category, Label::Benign)) == Some(count)
+        };
+        assert!(counts.iter().all(paired), "{name}: {counts:?}");
     }
 }

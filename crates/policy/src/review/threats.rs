@@ -126,7 +126,7 @@ pub(super) fn beyond_step(deployment: &Deployment, step: &Prepared<'_>, rollback
         let unnamed = touch.seen().is_none() && touch.standing.is_none() && touch.name == rollback.step.action.as_str();
         let made = touch.effect != Effect::Delete || touch.by != By::Tool || touch.seen().is_some() || makes(step);
         let counts = touch.by != By::View && touch.by != By::Git && !touch.is_open();
-        !plain && !unnamed && counts && !(made && is_own(step, touch))
+        counts && ![plain, unnamed, made && is_own(step, touch)].contains(&true)
     });
     foreign
         .map(|touch| {
