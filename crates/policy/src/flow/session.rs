@@ -151,7 +151,17 @@ impl Session {
             }
             kept.push(classified(deployment, touch));
         }
-        kept.into_iter().reduce(Label::join).unwrap_or_else(|| classified(deployment, touch))
+        // What lies in a folder that a program wrote in need not be what it wrote, and nothing is less secret than its place.
+        let said = classified(deployment, touch);
+        let names = std::iter::once(&touch.name).chain(&touch.resolved);
+        let own = names.clone().any(|name| self.kept.contains_key(&key(touch.kind, name)));
+        let secret = touch.seen().is_some_and(|seen| deployment.secrecy(&seen) > SecrecyLevel::Internal);
+        kept.push(match (own, secret) {
+            (false, _) => said,
+            (true, true) => Label { readers: said.readers, ..Label::BOTTOM },
+            (true, false) => Label::BOTTOM,
+        });
+        kept.into_iter().fold(Label::BOTTOM, Label::join)
     }
 
     /// Whether open data showed this name to the planner, as far as so many can be told apart.
@@ -258,10 +268,10 @@ fn classified(deployment: &Deployment, touch: &Touch) -> Label {
 
 /// The label of a path that a command's words name: what was kept, else its classification.
 pub(crate) fn of_path(session: &Session, deployment: &Deployment, path: &str) -> Label {
-    session.kept(TargetKind::File, path).unwrap_or_else(|| Label {
-        level: Level::Open,
-        readers: Readers::of(deployment.secrecy(&Seen::new(path, None)), deployment),
-    })
+    let readers = Readers::of(deployment.secrecy(&Seen::new(path, None)), deployment);
+    let said = Label { level: Level::Open, readers };
+    let own = session.kept.contains_key(&key(TargetKind::File, path));
+    session.kept(TargetKind::File, path).map_or(said, |kept| if own { kept } else { kept.join(said) })
 }
 
 /// The name under which labels of a resource are kept.

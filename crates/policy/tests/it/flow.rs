@@ -281,6 +281,31 @@ fn a_copy_carries_its_label_through_folders_and_plans() {
     assert!(decide(&steps(json!([read("note.txt"), mail("r")])), &session), "through an earlier plan");
 }
 
+/// Found by the example's first attack: a program that may write a folder does not make what is secret in it less so.
+#[test]
+fn a_program_that_writes_a_folder_takes_nothing_off_what_lies_in_it() {
+    let world = World::new();
+    let goal = "Send the note to ap@partner.example";
+    let decide = |path: &str, session: &Session| {
+        let steps = json!([
+            {"id": "r", "action": "read_file", "args": {"path": path}},
+            {"id": "m", "action": "send_email", "args": {"to": "ap@partner.example", "subject": "x", "body": {"$from": "r", "at": "/content"}}},
+        ]);
+        let draft = Draft::from_value(json!({"schema": "countersign.plan/v1", "goal": goal, "steps": steps})).unwrap();
+        let who = Who::user();
+        let request = world.request(&draft, Some(goal), &who);
+        review(&countersign_policy::review::Request { session, planner: Level::Open, ..request }).decision
+    };
+    let folder = countersign_plan::tool::TargetKind::Directory;
+    let mut session = Session::empty().clone();
+    session.write(folder, &world.deployment.workspace()[0], Label::BOTTOM, false);
+    for path in ["app/.env", "payroll/may.csv"] {
+        let before = decide(path, Session::empty());
+        assert_ne!(before, Decision::Allow);
+        assert_eq!(decide(path, &session), before, "{path}");
+    }
+}
+
 /// Who proposes can write whatever goal confirms it.
 #[test]
 fn only_a_goal_that_was_given_apart_from_the_plan_confirms_beforehand() {
