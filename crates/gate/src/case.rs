@@ -8,6 +8,7 @@
 //! }
 //! ```
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use countersign_plan::artifact::Plan;
@@ -60,10 +61,10 @@ pub(crate) struct Counted {
 
 /// How far the words of a plan are trusted whose planner had seen so much; whoever proposes from outside says himself what he is. A
 /// planner that knows what not everybody may read says nothing in the user's name: its words keep their readers.
-pub(crate) fn words(seen: Option<Label>, session: &Session) -> (Level, Session) {
-    let Some(seen) = seen else { return (Level::Open, session.clone()) };
+pub(crate) fn words(seen: Option<Label>, session: &Session) -> (Level, Cow<'_, Session>) {
+    let Some(seen) = seen else { return (Level::Open, Cow::Borrowed(session)) };
     let most = if seen.readers == Readers::ANYONE { Level::User } else { Level::Party };
-    (seen.level.min(most), session.clone().having_seen(seen))
+    (seen.level.min(most), Cow::Owned(session.clone().having_seen(seen)))
 }
 
 impl Dossier {

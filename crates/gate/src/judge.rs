@@ -1,6 +1,8 @@
 //! Whether a request for leave stands: the per-step check that an approval of the plan never switches off (`lesson_20`,
 //! `lesson_21`, `lesson_23`). Arguments, schema, policy, digests and what is touched are compared again, on concrete values.
 
+use std::borrow::Cow;
+
 use countersign_plan::access::Access;
 use countersign_plan::confinement::Profile;
 use countersign_plan::draft::{Draft, Rollback, Step};
@@ -132,7 +134,7 @@ impl Judging<'_> {
         self.task(step, action, &args, &fresh).act()
     }
 
-    fn request<'b>(&'b self, draft: &'b Draft, (planner, session): &'b (Level, Session)) -> Request<'b> {
+    fn request<'b>(&'b self, draft: &'b Draft, (planner, session): &'b (Level, Cow<'b, Session>)) -> Request<'b> {
         let dossier = self.running.dossier();
         Request {
             draft,

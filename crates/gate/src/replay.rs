@@ -138,7 +138,7 @@ impl Past {
             goal: text(&proposal, "goal").ok_or("its goal is missing")?,
             pinned: proposal.get("pinned").and_then(Value::as_bool).ok_or("it does not say who gave its goal")?,
             authentic: proposal.get("authentic").and_then(Value::as_bool).unwrap_or(false),
-            seen: part(&proposal, "seen").unwrap_or_default(),
+            seen: part(&proposal, "seen")?,
             origin: text(&proposal, "origin").ok_or("its origin is missing")?,
             plan,
             draft,
