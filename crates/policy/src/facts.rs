@@ -199,6 +199,10 @@ impl Facts for Watched<'_> {
         self.facts.is_spent(draft)
     }
 
+    fn session(&self) -> &Session {
+        self.facts.session()
+    }
+
     fn fit_snapshot(&self, paths: &[&str]) -> bool {
         self.facts.fit_snapshot(paths)
     }

@@ -184,9 +184,9 @@ impl Deriving<'_> {
             self.found(Code::PlanHiddenText, Decision::Block, message);
         }
         // Where nobody reads it, its first word says what it is at least.
-        let selects = sql
-            .as_deref()
-            .is_some_and(|text| text.trim_start().get(..7).is_some_and(|w| w.eq_ignore_ascii_case("select ")));
+        let selects = sql.as_deref().is_some_and(|text| {
+            !text.contains(';') && text.trim_start().get(..7).is_some_and(|word| word.eq_ignore_ascii_case("select "))
+        });
         let inspection = sql.and_then(|text| self.scene.facts.inspect(&Subject::Sql { text }).ok());
         let effects = match inspection {
             Some(inspection) => self.statement(inspection),
@@ -281,8 +281,10 @@ fn in_the_address(url: &str) -> Option<Effect> {
     let words = path.split('/').filter(|part| !part.contains('.')).chain(values.map(|(_, value)| value));
     words
         .filter_map(|word| {
-            let end =
-                word.char_indices().skip(1).find(|(_, c)| !c.is_ascii_lowercase()).map_or(word.len(), |(at, _)| at);
+            // `deleteUser` and `DELETE` begin with the same verb.
+            let loud = !word.contains(|c: char| c.is_ascii_lowercase());
+            let goes_on = |c: char| c.is_ascii_lowercase() || (loud && c.is_ascii_uppercase());
+            let end = word.char_indices().skip(1).find(|(_, c)| !goes_on(*c)).map_or(word.len(), |(at, _)| at);
             let verb = word.get(..end).unwrap_or(word).to_ascii_lowercase();
             match verb.as_str() {
                 "delete" | "remove" | "destroy" | "drop" | "purge" | "wipe" | "erase" | "truncate" => {
@@ -322,4 +324,21 @@ fn secret_variable(line: &str) -> Option<String> {
             || matches!(last, "TOKEN" | "KEY" | "APIKEY");
         secret.then_some(name)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use countersign_plan::tool::Effect;
+
+    use super::in_the_address;
+
+    #[test]
+    fn a_verb_in_an_address_says_what_it_does_however_it_is_written() {
+        for url in ["delete/7", "users/7/DELETE", "deleteUser", "x?action=Delete", "x?do=DELETE_ALL", "Purge"] {
+            assert_eq!(in_the_address(&format!("https://h.example/{url}")), Some(Effect::Delete), "{url}");
+        }
+        for url in ["users", "deleted-items", "delete.html", "x?q=delete", "DELETED", ""] {
+            assert_eq!(in_the_address(&format!("https://h.example/{url}")), None, "{url}");
+        }
+    }
 }

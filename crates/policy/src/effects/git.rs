@@ -45,8 +45,9 @@ impl Deriving<'_> {
         if let Some(hidden) = words.iter().find_map(|word| text::check_visible(word).err()) {
             self.found(Code::PlanHiddenText, Decision::Block, format!("the arguments of git hide something: {hidden}"));
         }
-        if let Some(word) = words.iter().find(|word| starts_program(word) && !words.iter().any(|word| word == "rebase"))
-        {
+        // What a rebase runs after each commit is inspected like any line.
+        let rebases = words.first().is_some_and(|word| word == "rebase");
+        if let Some(word) = words.iter().find(|word| starts_program(word) && !rebases) {
             let message = format!("`{word}` lets git start a program of the plan's choice");
             self.found(Code::ExecuteLoadsCode, Decision::Block, message);
         }

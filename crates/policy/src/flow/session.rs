@@ -152,16 +152,10 @@ impl Session {
             kept.push(classified(deployment, touch));
         }
         // What lies in a folder that a program wrote in need not be what it wrote, and nothing is less secret than its place.
-        let said = classified(deployment, touch);
-        let names = std::iter::once(&touch.name).chain(&touch.resolved);
-        let own = names.clone().any(|name| self.kept.contains_key(&key(touch.kind, name)));
-        let secret = touch.seen().is_some_and(|seen| deployment.secrecy(&seen) > SecrecyLevel::Internal);
-        kept.push(match (own, secret) {
-            (false, _) => said,
-            (true, true) => Label { readers: said.readers, ..Label::BOTTOM },
-            (true, false) => Label::BOTTOM,
-        });
-        kept.into_iter().fold(Label::BOTTOM, Label::join)
+        let own = [Some(&touch.name), touch.resolved.as_ref()];
+        let own = own.into_iter().flatten().any(|name| self.kept.contains_key(&key(touch.kind, name)));
+        let level = touch.seen().map(|seen| deployment.secrecy(&seen));
+        kept.into_iter().fold(of_place(own, level, classified(deployment, touch)), Label::join)
     }
 
     /// Whether open data showed this name to the planner, as far as so many can be told apart.
@@ -268,10 +262,21 @@ fn classified(deployment: &Deployment, touch: &Touch) -> Label {
 
 /// The label of a path that a command's words name: what was kept, else its classification.
 pub(crate) fn of_path(session: &Session, deployment: &Deployment, path: &str) -> Label {
-    let readers = Readers::of(deployment.secrecy(&Seen::new(path, None)), deployment);
-    let said = Label { level: Level::Open, readers };
+    let level = deployment.secrecy(&Seen::new(path, None));
+    let said = Label { level: Level::Open, readers: Readers::of(level, deployment) };
     let own = session.kept.contains_key(&key(TargetKind::File, path));
-    session.kept(TargetKind::File, path).map_or(said, |kept| if own { kept } else { kept.join(said) })
+    let place = of_place(own, Some(level), said);
+    session.kept(TargetKind::File, path).map_or(place, |kept| kept.join(place))
+}
+
+/// What the deployment's word on a place still says beside the labels that were kept: all of it where nobody wrote this very thing,
+/// else who may read what is secret there.
+fn of_place(own: bool, level: Option<SecrecyLevel>, said: Label) -> Label {
+    match (own, level > Some(SecrecyLevel::Internal)) {
+        (false, _) => said,
+        (true, true) => Label { readers: said.readers, ..Label::BOTTOM },
+        (true, false) => Label::BOTTOM,
+    }
 }
 
 /// The name under which labels of a resource are kept.

@@ -103,7 +103,7 @@ fn ask(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> Option<
         Effect::Create | Effect::Update => change(request, prepared, touch),
         Effect::Delete if on_network => network(touch, false).or_else(|| {
             // Any method within the house, but a removal there has to be asked for like one here.
-            let asked = goal::asks_for_removal_elsewhere(request.pinned_goal);
+            let asked = prepared.goal.speak_of(goal::DESTROYING);
             (!asked)
                 .then(|| by_rule(Code::DefaultAsk, format!("the goal does not ask for a removal at {}", touch.name)))?
         }),
@@ -130,7 +130,7 @@ fn ask(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> Option<
         Effect::Send if touch.by == By::Command && touch.name.starts_with("registry ") => None,
         Effect::Send if touch.by == By::Command && touch.name.starts_with("git push") => {
             // To the remote that the repository's configuration names, as the goal says.
-            let asked = goal::asks_to_push(request.pinned_goal);
+            let asked = prepared.goal.speak_of(goal::PUSHING);
             (!asked).then(|| by_rule(Code::HostUnknown, "the goal does not ask for a push".to_owned()))?
         }
         Effect::Send => {
@@ -198,7 +198,7 @@ fn change(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> Opti
     let by_rule = |code, message: String| Some(Ask { code, message, waivable: Waivable::ByRule });
     if touch.kind == TargetKind::Process
         && touch.by == By::Command
-        && goal::asks_to_reload(request.pinned_goal)
+        && prepared.goal.speak_of(goal::RELOADING)
         && !matches!(touch.name.as_str(), "1" | "-1" | "0")
     {
         return None;
@@ -241,7 +241,7 @@ fn removal(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> Opt
     if !matches!(prepared.reversible_by, ReversibleBy::Snapshot | ReversibleBy::Action) {
         return by_rule(Code::DefaultAsk, format!("nothing brings {} back", touch.name));
     }
-    if !goal::asks_for_removal(request.pinned_goal) {
+    if !prepared.goal.speak_of(goal::REMOVAL) {
         return by_rule(Code::DefaultAsk, format!("the goal does not ask for the removal of {}", touch.name));
     }
     if touch.by != By::Git && prepared.goal.remove_others(&touch.name) {

@@ -340,7 +340,7 @@ fn confirmed(
         return None;
     }
     // Where nothing decides, the goal has to ask for something new.
-    if decides().next().is_none() && !(definition.controls.is_empty() || goal::asks_for_making(goal)) {
+    if decides().next().is_none() && !(definition.controls.is_empty() || wishes.speak_of(goal::MAKING)) {
         return None;
     }
     let nodes = || decides().filter_map(|(node, _)| flow.proof.nodes.get(*node));

@@ -41,7 +41,11 @@ impl Wishes {
 
     /// Whether it asks for what a tool of this name does: an effect of this kind, by any word for it or by the tool's own.
     pub(super) fn ask_for(&self, tool: &str, effect: Effect) -> bool {
-        if effect.is_harmless() || self.read.words.iter().any(|word| word.orders() && by_name(tool, &word.text)) {
+        // Whoever adds somebody to something need not say "member"; powers have names.
+        let mild = |word: &Word| word.text == "add" && !parts(tool).any(|part| has(POWERS, &part));
+        let meant = |word: &Word| !has(PLAIN, &word.text) || mild(word) || self.speak_of_object(tool);
+        let named = |word: &Word| by_name(tool, &word.text) && meant(word);
+        if effect.is_harmless() || self.read.words.iter().any(|word| word.orders() && named(word)) {
             return true;
         }
         // Whoever only wants to be shown something wants nothing changed; an unclear goal says neither.
@@ -56,6 +60,17 @@ impl Wishes {
             None if effect != Effect::Update => true,
             None => self.asked != [Kind::Look],
         }
+    }
+
+    /// Whether a word of it begins so, with no negation before it.
+    pub(super) fn speak_of(&self, stems: &str) -> bool {
+        self.read.words.iter().any(|word| !word.negated && word.is(stems))
+    }
+
+    /// Whether it has a word for what a tool of this name works on: "update" alone is a word for too many tools.
+    fn speak_of_object(&self, tool: &str) -> bool {
+        let object = |word: &&Word| !has(PLAIN, &word.text) && by_name(tool, &word.text);
+        self.read.words.iter().any(|word| object(&word))
     }
 
     /// Whether it asks for the removal of things that it names, and of none that the path is, is below or holds.
@@ -192,7 +207,7 @@ const LOOKING: &str = "read summar find list show explain analy review check loo
     investigat diagnos understand learn examin browse what which who when why how where";
 
 // for something new or changed,
-const MAKING: &str = "write creat add make updat chang edit fix implement build refactor generat draft prepar save store append \
+pub(super) const MAKING: &str = "write creat add make updat chang edit fix implement build refactor generat draft prepar save store append \
     insert format convert translat correct improv extend schedul plan test run";
 
 // for a message, a request or a publication,
@@ -217,23 +232,30 @@ const ACTING: &str = "give let allow assign switch turn open clos take add remov
     renew grant revok rotat enabl disabl set reset install";
 
 // for removal, cleaning, publishing or replacement;
-const REMOVAL: &str = "delet remov clean purg drop prun discard eras wipe wiping tidy clear retir uninstall publish releas \
+pub(super) const REMOVAL: &str = "delet remov clean purg drop prun discard eras wipe wiping tidy clear retir uninstall publish releas \
     deploy replac swap supersed migrat mov renam obsolet unus stale cancel";
 
 // the plainest of them;
-const DESTROYING: &str = "delet remov clean purg drop prun discard eras wipe wiping retir uninstall";
+pub(super) const DESTROYING: &str = "delet remov clean purg drop prun discard eras wipe wiping retir uninstall";
 
 // for a push;
-const PUSHING: &str = "push publish releas deploy upload sync";
+pub(super) const PUSHING: &str = "push publish releas deploy upload sync";
+
+// for what git or a hook runs at a commit or push;
+pub(super) const HOOKS: &str = "hook commit push husky";
 
 // for a program to be started anew or to read its configuration again;
-const RELOADING: &str = "restart reload hup";
+pub(super) const RELOADING: &str = "restart reload hup";
 
 // to be told what something is, which is not to run it.
 const EXPLAINING: &str = "explain describ summar review read understand";
 
 /// Words that name too many tools to mean one.
 const PLAIN: &str = "update set change create add make edit put get run";
+
+/// Parts of tools' names that say who may do what.
+const POWERS: &str =
+    "admin admins owner owners role roles key keys root sudo permission permissions access credential token user users";
 
 /// Words of tools' names and of goals that turn each other round.
 const OPPOSITES: &[(&str, &str)] = &[
@@ -259,41 +281,6 @@ fn is_file_name(token: &str) -> bool {
 pub(super) fn are_opposites(one: &str, other: &str) -> bool {
     let is = |tool: &str, list: &str| parts(tool).any(|part| has(list, &part));
     OPPOSITES.iter().any(|(a, b)| (is(one, a) && is(other, b)) || (is(one, b) && is(other, a)))
-}
-
-/// Whether the goal asks for removal, cleaning, publishing or replacement.
-pub(super) fn asks_for_removal(goal: Option<&str>) -> bool {
-    speaks_of(goal, REMOVAL)
-}
-
-/// Whether the goal asks for something new or changed.
-pub(super) fn asks_for_making(goal: &str) -> bool {
-    speaks_of(Some(goal), MAKING)
-}
-
-/// Whether the goal asks for a removal in words that mean nothing milder: for what no snapshot brings back.
-pub(super) fn asks_for_removal_elsewhere(goal: Option<&str>) -> bool {
-    speaks_of(goal, DESTROYING)
-}
-
-/// Whether the goal asks for a push to the usual remote.
-pub(super) fn asks_to_push(goal: Option<&str>) -> bool {
-    speaks_of(goal, PUSHING)
-}
-
-/// Whether the goal speaks of what git or a hook runs at a commit or push.
-pub(super) fn speaks_of_hooks(goal: Option<&str>) -> bool {
-    speaks_of(goal, "hook commit push husky")
-}
-
-/// Whether the goal asks for a program to be started anew.
-pub(super) fn asks_to_reload(goal: Option<&str>) -> bool {
-    speaks_of(goal, RELOADING)
-}
-
-/// Whether a word of the goal begins so, with no negation before it.
-fn speaks_of(goal: Option<&str>, stems: &str) -> bool {
-    goal.is_some_and(|goal| Goal::new(goal).words.iter().any(|word| !word.negated && word.is(stems)))
 }
 
 /// The parts of a tool's name.
@@ -410,19 +397,34 @@ pub(super) fn names(goal: Option<&str>, name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{asks_for_removal, names};
+    use countersign_plan::tool::Effect;
+
+    use super::{REMOVAL, Wishes, names};
+
+    /// "Update" is a part of too many names.
+    #[test]
+    fn a_plain_word_asks_for_a_tool_only_beside_what_it_works_on() {
+        let asks = |goal: &str, tool: &str, effect| Wishes::of(Some(goal)).ask_for(tool, effect);
+        assert!(!asks("Update the readme for ann", "update_user_role", Effect::Admin));
+        assert!(asks("Update the role of ann to editor", "update_user_role", Effect::Admin));
+        assert!(!asks("Create a note about bob", "create_invoice_payment", Effect::Pay));
+        assert!(asks("Create an invoice for bob", "create_invoice_payment", Effect::Pay));
+        assert!(asks("Add bob to #sales", "channel_add_member", Effect::Admin), "members are what one adds");
+        assert!(!asks("Add bob to the newsletter", "add_admin", Effect::Admin));
+        assert!(asks("Cancel the order of bob", "cancel_subscription", Effect::Pay), "a word of its own");
+    }
 
     #[test]
     fn removal_is_asked_for_in_plain_words() {
         for goal in ["Clean the build folder", "Please DELETE old.txt", "replace the logo", "Publish the site"] {
-            assert!(asks_for_removal(Some(goal)), "{goal}");
+            assert!(Wishes::of(Some(goal)).speak_of(REMOVAL), "{goal}");
         }
         for goal in
             ["Summarise notes", "do not delete anything", "Refactor without removing files", "", "Keep, never drop"]
         {
-            assert!(!asks_for_removal(Some(goal)), "{goal}");
+            assert!(!Wishes::of(Some(goal)).speak_of(REMOVAL), "{goal}");
         }
-        assert!(!asks_for_removal(None));
+        assert!(!Wishes::of(None).speak_of(REMOVAL));
     }
 
     #[test]

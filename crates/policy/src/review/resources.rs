@@ -72,7 +72,7 @@ pub(super) fn check(request: &Request<'_>, prepared: &Prepared<'_>) -> Vec<Reaso
 /// A hook of the project that the goal asks for, and whose text is read to the end and does nothing that asks.
 fn is_hook_as_asked(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch, seen: &Seen<'_>) -> bool {
     let is_hook = ["/.git/hooks/", "/.husky/", "/.githooks/"].iter().any(|folder| touch.name.contains(folder));
-    if !is_hook || !request.deployment.in_workspace(seen) || !goal::speaks_of_hooks(request.pinned_goal) {
+    if !is_hook || !request.deployment.in_workspace(seen) || !prepared.goal.speak_of(goal::HOOKS) {
         return false;
     }
     let content = Pointer::from_segments(vec!["content".to_owned()]);

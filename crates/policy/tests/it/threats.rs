@@ -266,6 +266,7 @@ fn lesson_07_git_starts_no_program_of_the_plans_choice() {
     };
     for args in [
         json!(["fetch", "--upload-pack=touch x", "origin"]),
+        json!(["fetch", "--upload-pack=touch x", "rebase"]),
         json!(["fetch", "--upload-pa", "sh x", "origin"]),
         json!(["clone", "ext::sh -c id", "x"]),
         json!(["grep", "--open-files-in-pager=sh", "x"]),
