@@ -47,6 +47,14 @@ const STEPS: &[Step] = &[
     },
     // What is decided about the suites may only get better.
     Step { name: "ratchet", act: Act::Check(ratchet::check) },
+    // What the default build leaves out.
+    Step {
+        name: "features",
+        act: Act::Cargo(
+            &["test", "--locked", "--package", "countersign-eval", "--features", "classifier", "--lib", "doubt"],
+            &[],
+        ),
+    },
     Step { name: "examples", act: Act::Check(examples) },
     // Unit, integration and documentation tests. Last, so that its result lines close the output.
     Step { name: "test", act: Act::Check(suite::check) },
