@@ -10,7 +10,7 @@ use tokio::sync::mpsc;
 
 use crate::serve::Parts;
 
-/// Bytes of an answer between two notes of progress.
+/// Bytes of an answer between two notes of progress; the first one comes with the first byte.
 const STEP: u64 = 512;
 
 /// Asks, and says what came of it.
@@ -19,7 +19,8 @@ pub(crate) async fn infer(parts: Option<Arc<Parts>>, infer: &Infer, queue: mpsc:
         Some(parts) => {
             let told = AtomicU64::new(0);
             let progress = |bytes: u64| {
-                if bytes >= told.load(Ordering::Relaxed).saturating_add(STEP) {
+                let before = told.load(Ordering::Relaxed);
+                if bytes >= if before == 0 { 1 } else { before.saturating_add(STEP) } {
                     told.store(bytes, Ordering::Relaxed);
                     let progress = from_broker::Progress { id: infer.id, bytes };
                     // Progress that finds no room is not worth waiting for.

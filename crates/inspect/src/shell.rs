@@ -77,13 +77,9 @@ impl Machine<'_> {
             self.unknown(UnknownKind::TooMuch, Effect::Execute, problem);
             return None;
         }
-        let plain = plain::Plain::read(text);
-        if let Some(program) = plain.as_ref().and_then(|plain| plain.tree(&expand::options())) {
-            return Some(program);
-        }
         match Parser::new(text.as_bytes(), &expand::options()).parse_program() {
             Ok(program) => {
-                if !plain.is_some_and(|plain| plain.agrees(&program))
+                if !plain::agrees(text, &program)
                     && let Err(difference) = second::opinion(text, &program)
                 {
                     self.unknown(UnknownKind::Disagreement, Effect::Execute, difference);

@@ -6,9 +6,7 @@
 //! opinion; for the rest there is the other parser ([`second`](super::second)), which reads everything but costs ten times as much.
 
 mod check;
-mod tree;
 
-use brush_parser::ParserOptions;
 use brush_parser::ast::Program;
 
 use check::Check;
@@ -16,32 +14,15 @@ use check::Check;
 /// The most substitutions inside of each other that are read here.
 const MAX_DEPTH: usize = 12;
 
-/// The words of a text that this reader understands, in the order in which they stand.
-#[derive(Debug)]
-pub(super) struct Plain<'a> {
-    text: &'a str,
-    words: Vec<Place>,
-}
-
-impl<'a> Plain<'a> {
-    /// Reads a text; nothing where it is not plain.
-    pub(super) fn read(text: &'a str) -> Option<Self> {
-        let mut reader = Reader { bytes: text.as_bytes(), at: 0, words: Vec::new(), documents: Vec::new(), depth: 0 };
-        reader.commands(true)?;
-        (reader.at == text.len()).then_some(Self { text, words: reader.words })
+/// Whether this reader reads `text` as `program`; `false` says nothing: it may be a text that is not plain.
+pub(super) fn agrees(text: &str, program: &Program) -> bool {
+    let mut reader = Reader { bytes: text.as_bytes(), at: 0, words: Vec::new(), documents: Vec::new(), depth: 0 };
+    if reader.commands(true).is_none() || reader.at < text.len() {
+        return false;
     }
-
-    /// The tree of the text by the first parser's tokens, where it has the words that were read here.
-    pub(super) fn tree(&self, options: &ParserOptions) -> Option<Program> {
-        tree::of(self.text, options).filter(|program| self.agrees(program))
-    }
-
-    /// Whether a tree has the words that were read here.
-    pub(super) fn agrees(&self, program: &Program) -> bool {
-        let mut check = Check { text: self.text, words: self.words.iter(), same: true };
-        program.complete_commands.iter().for_each(|list| check.list(list));
-        check.same && check.words.next().is_none()
-    }
+    let mut check = Check { text, words: reader.words.iter(), same: true };
+    program.complete_commands.iter().for_each(|list| check.list(list));
+    check.same && check.words.next().is_none()
 }
 
 /// A word by where it stands, and whether it is the first of its command.
