@@ -52,7 +52,7 @@ impl Which {
 pub(crate) struct Options {
     /// The battery.
     pub(crate) which: Which,
-    /// Also with single groups of layers, and without single groups.
+    /// Also with single groups of layers, without single groups, and without single layers.
     pub(crate) layers: bool,
     /// With namespaces made in advance, as the zygote has them.
     pub(crate) spares: bool,
@@ -114,6 +114,8 @@ pub(crate) struct Row {
     pub(crate) inside: Seen,
     /// Per group: with it alone, and without it.
     pub(crate) groups: Vec<(char, Seen, Seen)>,
+    /// Per layer: with everything but it.
+    pub(crate) without: Vec<(Layer, Seen)>,
     /// Why it may come through, where that is by design.
     pub(crate) allowed: Option<&'static str>,
 }
@@ -233,17 +235,20 @@ pub(crate) fn scan(options: &Options) -> Result<Scan> {
         }
         let outside = harness.run(probe, which.outside());
         let inside = harness.run(probe, which.setting(Layers::all()));
-        let mut columns = Vec::new();
+        let (mut columns, mut left_out) = (Vec::new(), Vec::new());
         if options.layers && outside.worked() && class != step::CONTROLS {
             for group in groups() {
                 let alone = harness.run(probe, which.setting(group.alone));
                 let without = harness.run(probe, which.setting(group.without));
                 columns.push((group.letter, alone, without));
             }
+            for layer in Layer::ALL {
+                left_out.push((layer, harness.run(probe, which.setting(Layers::all().without(layer)))));
+            }
         }
         let (id, name, tries) = (probe.id.to_owned(), probe.name, probe.tries);
         let allowed = allowed(which, probe.id, harness.gaps());
-        rows.push(Row { id, class, name, tries, outside, inside, groups: columns, allowed });
+        rows.push(Row { id, class, name, tries, outside, inside, groups: columns, without: left_out, allowed });
     }
     if rows.is_empty() {
         return Err(anyhow!("no probe matches"));

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use countersign_sandbox::Layer;
 use serde_json::{Value, json as value};
 
 use super::harness::Seen;
@@ -100,7 +101,7 @@ fn text(scan: &Scan) -> String {
             needed(row)
         );
     }
-    let _ = writeln!(out);
+    let _ = writeln!(out, "{}", left_out(scan));
     if !scan.checks.is_empty() {
         let _ = writeln!(out, "| # | attack on the spawner | answer |\n|---|---|---|");
     }
@@ -116,6 +117,35 @@ fn text(scan: &Scan) -> String {
         let _ = writeln!(out, "- not enforced on this machine: {gap}");
     }
     let _ = writeln!(out, "\n{}\n", summary(scan));
+    out
+}
+
+/// Which probes work with every layer but one: what that layer alone holds back. Where there is none, others hold it too.
+fn left_out(scan: &Scan) -> String {
+    let mut out = String::new();
+    if scan.rows.iter().all(|row| row.without.is_empty()) {
+        return out;
+    }
+    let _ = writeln!(out, "\n| left out alone | probes that then work | which |\n|---|---|---|");
+    for layer in Layer::ALL {
+        // What comes through with all layers is no matter of this one.
+        let tried = scan.rows.iter().filter(|row| !row.inside.worked());
+        let seen =
+            tried.flat_map(|row| row.without.iter().filter(|(out, _)| *out == layer).map(move |(_, s)| (row, s)));
+        let (mut works, mut broken) = (Vec::new(), None);
+        for (row, seen) in seen {
+            match seen {
+                Seen::Broken(why) => broken = Some(why.clone()),
+                seen if seen.worked() => works.push(row.id.as_str()),
+                _ => {}
+            }
+        }
+        let which = match broken {
+            Some(why) if works.is_empty() => format!("cannot be left out alone: {why}"),
+            _ => works.join(", "),
+        };
+        let _ = writeln!(out, "| {layer:?} | {} | {which} |", works.len());
+    }
     out
 }
 
@@ -150,7 +180,10 @@ fn json(scan: &Scan) -> String {
                 .iter()
                 .map(|(letter, alone, without)| value!({"layer": letter, "alone": alone.to_string(), "without": without.to_string()}))
                 .collect();
+            let left_out: Vec<Value> =
+                row.without.iter().map(|(layer, seen)| value!({"layer": format!("{layer:?}"), "seen": seen.to_string()})).collect();
             value!({
+                "without": left_out,
                 "id": row.id, "class": row.class, "name": row.name, "tries": row.tries, "valid": row.valid(),
                 "outside": row.outside.to_string(), "inside": row.inside.to_string(), "escaped": row.escaped(),
                 "broken": row.broken(), "allowed": row.allowed, "layers": groups,
