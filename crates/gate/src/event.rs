@@ -271,7 +271,7 @@ pub enum Said {
         /// The plan's digest.
         plan_digest: Digest,
     },
-    /// It refused the plan; nothing will run.
+    /// It refused the plan, or what came to it as the gate's word; it does nothing further.
     Rejected {
         /// Why.
         message: String,

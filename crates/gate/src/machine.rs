@@ -81,7 +81,7 @@ impl Case {
             Input::Supersede => self.supersede(&mut output),
             Input::Tick => {}
             Input::Verified(digest) => self.verified(context, digest, &mut output),
-            Input::Rejected => self.violate(Violation::OtherPlan, &mut output),
+            Input::Rejected => self.rejected(&mut output),
             Input::Request { step, phase, attempt, judged } => {
                 self.request(context, &step, phase, attempt, judged, &mut output);
             }

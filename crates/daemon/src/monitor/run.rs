@@ -309,9 +309,16 @@ impl State {
             from_executor::Kind::Finished(finished) => {
                 let report: WireReport = serde_json::from_slice(&finished.report).map_err(|_| unknown())?;
                 let completed = matches!(report.ending, RunEnding::Completed);
-                if let RunEnding::Mismatch { step, expected, found } = &report.ending {
-                    let detail = format!("step {step}: expected {expected}, found {found}");
-                    self.watchers.event(case, CaseEvent::Stage { stage: "stopping".to_owned(), detail });
+                match report.ending {
+                    RunEnding::Mismatch { step, expected, found } => {
+                        let detail = format!("step {step}: expected {expected}, found {found}");
+                        self.watchers.event(case, CaseEvent::Stage { stage: "stopping".to_owned(), detail });
+                    }
+                    // It doubts the gate's word: no stop like others, and its words are on record.
+                    RunEnding::Refused { step, code, message } if code == Code::SeparationViolation.as_str() => {
+                        return Ok(Said::Rejected { message: format!("step `{step}`: {code}: {message}") });
+                    }
+                    RunEnding::Refused { .. } | RunEnding::Completed | RunEnding::Halted { .. } => {}
                 }
                 Ok(Said::Finished(Report { completed, done: report.done, undone: report.undone }))
             }

@@ -31,7 +31,7 @@ impl Gate {
                 (Input::Verified(plan_digest), Note::of("the executor verified another plan than was countersigned"))
             }
             Said::Rejected { message } => {
-                (Input::Rejected, Note::of(format!("the executor refused the countersigned plan: {message}")))
+                (Input::Rejected, Note::of(format!("the executor refused what it was given: {message}")))
             }
             Said::Request { step, phase, attempt, present } => {
                 let judged = self.judge(case, &step, phase, &present, outside);

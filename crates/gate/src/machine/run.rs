@@ -27,6 +27,8 @@ pub struct Run {
     pub flight: Option<u32>,
     /// The steps that were taken back, in that order, by place.
     pub undone: Vec<usize>,
+    /// The executor was refused once: it knows that it goes no further.
+    pub told: bool,
 }
 
 /// Which way a run goes. It turns back once, and never again forward.
@@ -86,6 +88,7 @@ impl Run {
             permits: Vec::new(),
             flight: None,
             undone: Vec::new(),
+            told: false,
         }
     }
 
@@ -93,13 +96,7 @@ impl Run {
     #[must_use]
     pub fn next(&self, terms: &Terms) -> Option<(usize, Phase)> {
         match self.course {
-            Course::Forward => {
-                let open = |progress: &Progress| *progress != Progress::Acted(Fate::Held);
-                let place = self.steps.iter().position(open)?;
-                let (_, undo) = terms.steps.get(place)?;
-                let kept = *undo != Undo::Snapshot || self.steps.get(place) == Some(&Progress::Kept);
-                Some((place, if kept { Phase::Act } else { Phase::Snapshot }))
-            }
+            Course::Forward => self.ahead(terms),
             Course::Back(_) => {
                 for (place, progress) in self.steps.iter().enumerate().rev() {
                     let (Progress::Acted(fate), Some((_, undo))) = (progress, terms.steps.get(place)) else { continue };
@@ -113,6 +110,15 @@ impl Run {
             }
             Course::Stuck(_) => None,
         }
+    }
+
+    /// What comes next as long as nothing turns the run back.
+    fn ahead(&self, terms: &Terms) -> Option<(usize, Phase)> {
+        let open = |progress: &Progress| *progress != Progress::Acted(Fate::Held);
+        let place = self.steps.iter().position(open)?;
+        let (_, undo) = terms.steps.get(place)?;
+        let kept = *undo != Undo::Snapshot || self.steps.get(place) == Some(&Progress::Kept);
+        Some((place, if kept { Phase::Act } else { Phase::Snapshot }))
     }
 
     /// Makes every unused permit worthless, and hands all of them over.
@@ -188,6 +194,12 @@ impl Case {
         }
     }
 
+    /// Who refuses the plan is not given leave any more; who refuses what came after it says that this was not the gate's.
+    pub(super) fn rejected(&mut self, output: &mut Output) {
+        let running = matches!(self.stage, Stage::Running(_));
+        self.violate(if running { Violation::Mistrusted } else { Violation::OtherPlan }, output);
+    }
+
     pub(super) fn request(
         &mut self,
         context: Context,
@@ -216,8 +228,11 @@ impl Case {
         }
         let forward = matches!(phase, Phase::Snapshot | Phase::Act);
         if forward && run.course != Course::Forward {
-            // It was told to turn back after it asked: late, not outside the plan.
-            return if run.steps.get(place).is_some_and(|p| matches!(p, Progress::Waiting | Progress::Kept)) {
+            // It was told to turn back after it asked: late once, not outside the plan (ADR 12).
+            let unasked = !run.permits.iter().any(|permit| (permit.step, permit.phase) == (place, phase));
+            let late = unasked && !run.told && run.ahead(&self.terms) == Some((place, phase));
+            run.told = true;
+            return if late {
                 output.orders.push(Order::Refuse(Code::RunHalted));
             } else {
                 self.violate(Violation::OutsidePlan, output)
@@ -258,7 +273,14 @@ impl Case {
         };
         match state {
             PermitState::Spent => return self.violate(Violation::SpentPermit, output),
-            PermitState::Dead => return output.orders.push(Order::Refuse(Code::RunHalted)),
+            PermitState::Dead => {
+                if let Stage::Running(run) = &mut self.stage
+                    && std::mem::replace(&mut run.told, true)
+                {
+                    return self.violate(Violation::SpentPermit, output);
+                }
+                return output.orders.push(Order::Refuse(Code::RunHalted));
+            }
             PermitState::Open => {}
         }
         let (Stage::Running(run), Some(permit), Some((step, _))) =
@@ -449,6 +471,7 @@ impl Case {
 impl Run {
     /// No leave: forward, the run turns back; on the way back, it is stuck.
     fn refuse(&mut self) {
+        self.told = true;
         match self.course {
             Course::Forward => self.turn(Ending::Stopped),
             Course::Back(_) | Course::Stuck(_) => self.stick(),

@@ -173,6 +173,8 @@ pub enum Violation {
     FalseReport,
     /// The zygote found the permit bad.
     BadPermit,
+    /// The executor refused what came to it as the gate's word: a permit that is none of this errand, an outcome of another step.
+    Mistrusted,
     /// The sandbox stopped something that the step may not do.
     Sandbox,
     /// An approval by the one who proposed.
@@ -211,7 +213,7 @@ pub enum Input {
     },
     /// The executor verified a plan of this digest.
     Verified(Digest),
-    /// The executor refused the plan.
+    /// The executor refused the plan, or what came to it as the gate's word.
     Rejected,
     /// The executor asks for leave.
     Request {
@@ -489,6 +491,7 @@ words!(Violation {
     SpentPermit = "permit_reused",
     FalseReport = "report_contradicts_the_record",
     BadPermit = "permit_refused_by_the_zygote",
+    Mistrusted = "refused_by_the_executor",
     Sandbox = "sandbox_violation",
     SelfApproval = "self_approval",
     Planner = "planner_tried_to_act",

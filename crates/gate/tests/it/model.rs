@@ -16,7 +16,7 @@ use countersign_plan::approval::Answer;
 use countersign_plan::digest::Digest;
 use countersign_plan::id::{KeyId, Principal, StepId};
 use countersign_plan::permit::Phase;
-use countersign_plan::saga::{Fate, Undo};
+use countersign_plan::saga::{Fate, TakeBack, Undo, take_back};
 use countersign_plan::time::{Span, Timestamp};
 use countersign_plan::verdict::{Code, Decision, Quorum};
 use stateright::{Checker, HasDiscoveries, Model, Property};
@@ -66,8 +66,12 @@ enum Bug {
     KeepsWithdrawnApprovals,
     /// The requester's approval is not marked.
     HidesSelfApproval,
-    /// What is out of order is refused and then forgotten.
-    ForgivesViolations,
+    /// What is out of order in this way is refused and then forgotten.
+    Forgives(Violation),
+    /// An executor that refuses its plan is not heard.
+    OverlooksRejections,
+    /// What is critical is recorded and told nobody.
+    TellsNobody,
 }
 
 /// A case and everybody around it.
@@ -131,8 +135,10 @@ struct World {
     waiting: Vec<Batch>,
     started: bool,
     granted: BTreeSet<u32>,
-    /// Permits that the executor has used in this epoch.
+    /// Permits that the executor has tried to use in this epoch, whatever came of it.
     used: BTreeSet<u32>,
+    /// The executor was answered that there is no leave for it.
+    refused: bool,
     deeds: Vec<Deed>,
     /// The deed whose child is alive.
     child: Option<usize>,
@@ -309,6 +315,7 @@ impl World {
                 Input::Answer { by, enrolled_by, key, groups, answer, plan, version, policy, expires_at }
             }
             (Some(Bug::KeepsWithdrawnApprovals), Input::Retire(_)) => Input::Tick,
+            (Some(Bug::OverlooksRejections), Input::Rejected) => Input::Tick,
             (_, input) => input,
         };
         let before = self.case.clone();
@@ -317,10 +324,11 @@ impl World {
             Some(Bug::ForgetsThatAPermitIsSpent) if output.orders.iter().any(|o| matches!(o, Order::Run(_))) => {
                 self.case = before;
             }
-            Some(Bug::ForgivesViolations) if output.facts.iter().any(|f| matches!(f, Fact::Critical(_))) => {
+            Some(Bug::Forgives(violation)) if output.facts.contains(&Fact::Critical(violation)) => {
                 self.case = before;
                 output = Output { orders: vec![Order::Refuse(Code::SeparationViolation)], ..Output::default() };
             }
+            Some(Bug::TellsNobody) => output.orders.retain(|order| !matches!(order, Order::Alert(_))),
             Some(Bug::HidesSelfApproval) => {
                 for fact in &mut output.facts {
                     if let Fact::Approved { self_approved, .. } = fact {
@@ -397,6 +405,8 @@ impl World {
         self.granted.clear();
         self.used.clear();
         self.child = None;
+        // What it did while the record of it was not durable, nobody knows; what runs on is another matter (INV-6).
+        self.misbehaved = false;
         self.waiting.clear();
         self.clock = Clock::start(self.moment(), Some(self.latest), Span::from_secs(5));
         if model.bug == Some(Bug::CarriesRunsOverARestart) {
@@ -439,6 +449,7 @@ impl Model for Monitor {
             started: false,
             granted: BTreeSet::new(),
             used: BTreeSet::new(),
+            refused: false,
             deeds: Vec::new(),
             child: None,
             approved: Vec::new(),
@@ -557,7 +568,9 @@ impl Model for Monitor {
                     world.retired = true;
                     world.approved.retain(|by| *by != who("user:x"));
                 }
+                let asked = world.running() && matches!(input, Input::Request { .. });
                 let output = world.event(self, input);
+                world.refused |= asked && no_leave(&output);
                 if output.facts.iter().any(|fact| matches!(fact, Fact::Approved { .. })) {
                     world.approved.extend(by);
                 }
@@ -570,10 +583,10 @@ impl Model for Monitor {
                 if world.running() && (permit.is_none() || spent) {
                     world.misbehaved = true;
                 }
+                let running = world.running();
                 let output = world.event(self, Input::Perform(permit));
-                if output.orders.iter().any(|order| matches!(order, Order::Run(_))) {
-                    world.used.extend(permit);
-                }
+                world.used.extend(permit);
+                world.refused |= running && no_leave(&output);
             }
         }
         (world != *last).then_some(world)
@@ -620,7 +633,9 @@ impl Monitor {
                 let step = self.terms.steps[place].0.clone();
                 actions.push(Action::Say(Input::Request { step, phase, attempt: 1, judged: Ok(()) }));
             }
-            actions.extend(world.granted.difference(&world.used).map(|permit| Action::Perform(Some(*permit))));
+            // It uses a permit at once, or never.
+            let latest = world.granted.last().filter(|permit| !world.used.contains(permit));
+            actions.extend(latest.map(|permit| Action::Perform(Some(*permit))));
             actions.extend(self.account(world, run).map(Action::Say));
             return;
         }
@@ -641,6 +656,8 @@ impl Monitor {
         actions.extend(world.granted.iter().map(|permit| Action::Perform(Some(*permit))));
         actions.push(Action::Perform(None));
         actions.push(Action::Say(Input::ExecutorOffended));
+        actions.push(Action::Say(Input::Rejected));
+        actions.push(Action::Say(Input::Verified(self.terms.plan)));
         actions.push(Action::Say(Input::ExecutorLost));
         for completed in [true, false] {
             let name = |place: usize| self.terms.steps[place].0.clone();
@@ -675,22 +692,100 @@ impl Monitor {
     }
 }
 
+/// Whether the gate gave no leave.
+fn no_leave(output: &Output) -> bool {
+    output.orders.iter().any(|order| matches!(order, Order::Refuse(_)))
+}
+
+/// How a phase of a step ended, by what is on record or on its way there.
+fn fate(world: &World, id: &StepId, wanted: Phase) -> Option<Fate> {
+    world.facts().find_map(|fact| match fact {
+        Fact::Outcome { step, phase, fate } if step == id && *phase == wanted => Some(*fate),
+        _ => None,
+    })
+}
+
+/// Whether something made it known that the run goes no further.
+fn turned(world: &World) -> bool {
+    let stops = |fact: &Fact| match fact {
+        Fact::Outcome { fate, .. } => *fate != Fate::Held,
+        Fact::Refused { .. } | Fact::Halted(_) => true,
+        _ => false,
+    };
+    world.refused || world.facts().any(stops)
+}
+
+/// Whether an attempt is under way.
+fn in_flight(world: &World) -> bool {
+    let open = |fact: &Fact| match fact {
+        Fact::Intended { step, phase, .. } => fate(world, step, *phase).is_none(),
+        _ => false,
+    };
+    world.facts().any(open)
+}
+
 /// Whether an executor that follows its plan would never say this.
 fn lies(input: &Input, world: &World) -> bool {
     match input {
-        Input::Verified(digest) => *digest != world.case.terms().plan,
-        Input::Request { step, attempt, .. } => {
-            *attempt != 1 || !world.case.terms().steps.iter().any(|(id, _)| id == step)
+        Input::Verified(digest) => {
+            *digest != world.case.terms().plan || !matches!(world.case.stage(), Stage::Countersigned(_))
         }
+        // Nothing but the gate's own words reaches it here.
+        Input::Rejected | Input::ExecutorOffended => true,
+        Input::Request { step, phase, attempt, .. } => *attempt != 1 || !is_next(world, step, *phase),
         Input::Finished { completed: true, done, .. } => {
-            let acted = |id: &StepId| {
-                let held = |fact: &Fact| matches!(fact, Fact::Outcome { step, phase: Phase::Act, fate: Fate::Held } if step == id);
-                world.facts().any(held)
-            };
-            done.len() != world.case.terms().steps.len() || !done.iter().all(acted)
+            let acted = |id: &StepId| fate(world, id, Phase::Act) == Some(Fate::Held);
+            done.len() != world.case.terms().steps.len() || !done.iter().all(acted) || in_flight(world)
         }
+        Input::Finished { completed: false, .. } => !turned(world) || in_flight(world),
         _ => false,
     }
+}
+
+/// Whether this is what the plan leads to, by what is on record: each attempt once, the state kept before each step acts, the
+/// steps in order; and once something stopped it, back from the newest to the oldest.
+fn is_next(world: &World, wanted: &StepId, phase: Phase) -> bool {
+    let steps = &world.case.terms().steps;
+    let asked = |fact: &Fact| matches!(fact, Fact::Permitted { step, phase: p, .. } | Fact::Refused { step, phase: p, .. } if step == wanted && *p == phase);
+    if world.facts().any(asked) || in_flight(world) {
+        return false;
+    }
+    // A permit that it has and did not use: only a halt of the way forward makes it ask for something else.
+    let unused = world.facts().fold(None, |last, fact| match fact {
+        Fact::Permitted { phase, .. } => Some(*phase),
+        Fact::Intended { .. } | Fact::Refused { .. } => None,
+        _ => last,
+    });
+    let forward = matches!(phase, Phase::Snapshot | Phase::Act);
+    if let Some(unused) = unused
+        && (forward || !turned(world) || matches!(unused, Phase::Restore | Phase::Compensate))
+    {
+        return false;
+    }
+    if forward {
+        let first = steps.iter().find(|(id, _)| fate(world, id, Phase::Act) != Some(Fate::Held));
+        let keep = |id: &StepId, undo: Undo| undo == Undo::Snapshot && fate(world, id, Phase::Snapshot).is_none();
+        let due = |(id, undo): &(StepId, Undo)| {
+            id == wanted && phase == if keep(id, *undo) { Phase::Snapshot } else { Phase::Act }
+        };
+        return !world.refused && first.is_some_and(due);
+    }
+    // Taken back, needed not to be, or failed so that it is left out.
+    let settled = |(id, undo): &(StepId, Undo)| match fate(world, id, Phase::Act) {
+        None => true,
+        Some(fate_) => match take_back(*undo, fate_) {
+            TakeBack::Skip => true,
+            TakeBack::By(by) => {
+                fate(world, id, by) == Some(Fate::Held) || (by == Phase::Restore && fate_ == Fate::Failed)
+            }
+            TakeBack::Stand => false,
+        },
+    };
+    let mut later = steps.iter().rev().take_while(|(id, _)| id != wanted);
+    let due = |(id, undo): &(StepId, Undo)| {
+        id == wanted && fate(world, id, Phase::Act).is_some_and(|fate| take_back(*undo, fate) == TakeBack::By(phase))
+    };
+    turned(world) && later.all(settled) && steps.iter().any(due)
 }
 
 /// INV-1: what ran had a durable decision, countersignature and the approvals that the decision asks for.
@@ -786,9 +881,10 @@ fn inv_9(_: &Monitor, world: &World) -> bool {
     let critical = world.facts().any(separation);
     let waits = world.waiting.iter().any(|batch| batch.facts.iter().any(separation));
     let after = world.deeds.iter().any(|deed| world.ledger[..deed.durable].iter().any(separation));
-    let lost = world.crashes_left == 0;
-    let seen = critical || !world.misbehaved || lost;
-    let told = !critical || world.alerted || waits || lost;
+    // A crash between a record and its orders loses the alarm; the record stays.
+    let crashed = world.epoch > 1;
+    let seen = critical || !world.misbehaved;
+    let told = !critical || world.alerted || waits || crashed;
     seen && told && !after && !((critical || world.misbehaved) && world.running())
 }
 
@@ -848,6 +944,7 @@ fn the_model_holds_its_invariants() {
 fn a_seeded_bug_is_found() {
     let asked = || Monitor::new(Decision::RequireApproval, &[("a", Undo::Action)]).honest();
     let run = || Monitor::new(Decision::Allow, &[("a", Undo::Action)]);
+    let two = || Monitor::new(Decision::Allow, &[("a", Undo::Snapshot), ("b", Undo::Action)]);
     let bugs = [
         (asked().with(Bug::SkipsApprovals), "INV-1"),
         (run().with(Bug::ActsBeforeTheRecord), "INV-2"),
@@ -861,7 +958,17 @@ fn a_seeded_bug_is_found() {
         (asked().with(Bug::HidesSelfApproval), "INV-7"),
         (asked().keys(Eyes::Four).with(Bug::OverlooksTheEnroller), "INV-7"),
         (asked().keys(Eyes::Two).with(Bug::KeepsWithdrawnApprovals), "INV-1"),
-        (run().with(Bug::ForgivesViolations), "INV-9"),
+        (run().with(Bug::OverlooksRejections), "INV-9"),
+        (run().with(Bug::TellsNobody), "INV-9"),
+        (two().with(Bug::Forgives(Violation::OutOfTurn)), "INV-9"),
+        (two().with(Bug::Forgives(Violation::OtherPlan)), "INV-9"),
+        (two().with(Bug::Forgives(Violation::OutsidePlan)), "INV-9"),
+        (two().with(Bug::Forgives(Violation::Repeat)), "INV-9"),
+        (two().with(Bug::Forgives(Violation::UnknownPermit)), "INV-9"),
+        (two().with(Bug::Forgives(Violation::SpentPermit)), "INV-9"),
+        (two().with(Bug::Forgives(Violation::FalseReport)), "INV-9"),
+        (two().with(Bug::Forgives(Violation::Mistrusted)), "INV-9"),
+        (two().with(Bug::Forgives(Violation::Executor)), "INV-9"),
     ];
     for (model, property) in bugs {
         let bug = model.bug;

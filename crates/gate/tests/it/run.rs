@@ -9,6 +9,7 @@ use countersign_ledger::RecordKind;
 use countersign_plan::approval::Settlement;
 use countersign_plan::digest::Digest;
 use countersign_plan::envelope::{Envelope, TrustRoot};
+use countersign_plan::id::CaseId;
 use countersign_plan::observation::{Ending, Observation};
 use countersign_plan::permit::{Phase, VerifiedPermit};
 use countersign_plan::verdict::{Code, Decision};
@@ -69,7 +70,7 @@ fn a_plan_runs_to_its_end() {
 #[test]
 fn a_request_outside_the_plan_halts_the_case() {
     type Lie = fn(&House) -> Said;
-    let lies: [(&str, Lie); 7] = [
+    let lies: [(&str, Lie); 8] = [
         ("unknown step", |house| ask(house, "z", Phase::Act, 1)),
         ("skipped", |house| ask(house, "v", Phase::Snapshot, 1)),
         ("without its snapshot", |house| ask(house, "w", Phase::Act, 1)),
@@ -77,6 +78,7 @@ fn a_request_outside_the_plan_halts_the_case() {
         ("second attempt", |house| ask(house, "w", Phase::Snapshot, 2)),
         ("forged permit", |_| Said::Perform { permit: b"{}".to_vec() }),
         ("verified twice", |_| Said::Verified { plan_digest: Digest::of(b"other") }),
+        ("refused what it was given", |_| Said::Rejected { message: "the permit is for another step".to_owned() }),
     ];
     for (name, lie) in lies {
         let mut house = House::new(&free());
@@ -102,6 +104,93 @@ fn a_request_outside_the_plan_halts_the_case() {
     let mut house = House::new(&free());
     let case = house.running(&write());
     assert!(alerted(&house.finish(&case, true, &["w"], &[])), "nothing ran");
+}
+
+/// INV-9: an executor that refuses its plan says that somebody changed it: unsigned, altered, of another key, expired. Its words are
+/// on record, a person is told, the case is halted, and whatever it asks for afterwards it does not get.
+#[test]
+fn inv_9_a_plan_that_its_executor_refuses_is_critical_and_halts_the_case() {
+    for found in ["the envelope has no signature", "the signature does not hold", "signed by another key", "expired"] {
+        let mut house = House::new(&free());
+        let case = house.submit(&write()).0.case.unwrap();
+        let directives = house.say(&case, Said::Rejected { message: found.to_owned() });
+        let told = |d: &Directive| matches!(d, Directive::Alert { message, .. } if message.contains(found));
+        assert!(has(&directives, told) && killed(&directives), "{found}: {directives:?}");
+        assert_eq!(house.stage(&case), "halted", "{found}");
+        let critical = house.records(RecordKind::Critical);
+        assert_eq!(critical.len(), 1, "{found}");
+        assert_eq!(critical[0]["violation"], "plan_bytes_changed");
+        assert!(critical[0]["message"].as_str().unwrap().contains(found), "{critical:?}");
+        assert_eq!(refused(&house.request(&case, "w", Phase::Snapshot)), Some(Code::RunHalted), "{found}");
+        assert_eq!(house.records(RecordKind::Permit).len(), 0, "{found}");
+    }
+}
+
+/// INV-9: an executor that refuses a permit is no liar: the record says what it refused, in its words.
+#[test]
+fn inv_9_a_permit_that_its_executor_refuses_is_critical_and_the_record_says_why() {
+    let mut house = House::new(&free());
+    let case = house.running(&write());
+    house.permit(&case, "w", Phase::Snapshot);
+    let found = "step `w`: separation.violation: the permit is for another step";
+    let directives = house.say(&case, Said::Rejected { message: found.to_owned() });
+    assert!(alerted(&directives) && killed(&directives), "{directives:?}");
+    assert_eq!(house.stage(&case), "halted");
+    let critical = house.records(RecordKind::Critical);
+    assert_eq!(critical[0]["violation"], "refused_by_the_executor");
+    assert!(critical[0]["message"].as_str().unwrap().contains(found), "{critical:?}");
+    assert_eq!((critical.len(), house.records(RecordKind::Intent).len()), (1, 0));
+}
+
+/// INV-9: a permit that the zygote finds bad started nothing. Somebody between gate and zygote changed it: critical, halted. What
+/// could not be started for another reason is an ordinary failure, and is taken back.
+#[test]
+fn inv_9_a_permit_that_the_zygote_refuses_is_critical_and_halts_the_case() {
+    for violation in [true, false] {
+        let mut house = House::new(&free());
+        let case = house.running(&write());
+        house.run(&case, "w", Phase::Snapshot);
+        house.observe(&case, kept());
+        let permit = house.permit(&case, "w", Phase::Act);
+        house.perform(&case, &permit);
+        let message = "the permit names other arguments".to_owned();
+        let directives = house.event(Event::StepRefused { case: case.clone(), violation, message });
+        assert_eq!((alerted(&directives), killed(&directives)), (violation, violation), "{directives:?}");
+        let outcome = house.records(RecordKind::Outcome).pop().unwrap();
+        assert_eq!((&outcome["phase"], &outcome["fate"]), (&json!("act"), &json!("failed")), "nothing ran: {outcome}");
+        let critical = house.records(RecordKind::Critical);
+        if violation {
+            assert_eq!(house.stage(&case), "halted");
+            assert_eq!(critical[0]["violation"], "permit_refused_by_the_zygote");
+            assert!(critical[0]["message"].as_str().unwrap().contains("other arguments"), "{critical:?}");
+        } else {
+            assert_eq!((house.stage(&case), critical.len()), ("running", 0));
+            house.finish(&case, false, &[], &[]);
+            assert_eq!(house.stage(&case), "stopped");
+        }
+        let again = house.say(&case, Said::Perform { permit });
+        assert!(!has(&again, |d| matches!(d, Directive::RunStep(_))), "{again:?}");
+    }
+}
+
+/// What confined a step is in the record of its outcome, of each step its own.
+#[test]
+fn what_confined_a_step_is_in_the_record_of_its_outcome() {
+    let mut house = House::new(&free());
+    let case = house.running(&write());
+    for (phase, seen, layer) in [(Phase::Snapshot, kept(), "one"), (Phase::Act, returned(json!({"bytes": 1})), "two")] {
+        house.run(&case, "w", phase);
+        let enforcement = json!({"landlock": layer});
+        let told = house.event(Event::StepStarted { case: case.clone(), enforcement: enforcement.clone() });
+        assert!(has(&told, |d| matches!(d, Directive::Notify { notice: Notice::StepStarted { .. }, .. })), "{told:?}");
+        house.observe(&case, seen);
+        assert_eq!(house.records(RecordKind::Outcome).pop().unwrap()["enforcement"], enforcement);
+    }
+    // What was not attested does not borrow what was before.
+    let case = house.running(&write());
+    house.run(&case, "w", Phase::Snapshot);
+    house.observe(&case, kept());
+    assert_eq!(house.records(RecordKind::Outcome).pop().unwrap()["enforcement"], json!(null));
 }
 
 fn ask(house: &House, step: &str, phase: Phase, attempt: u32) -> Said {
@@ -136,6 +225,10 @@ fn credentials_die_with_the_plan() {
     house.finish(&case, false, &[], &[]);
     assert_eq!(house.stage(&case), "stopped");
 
+    // Late is no violation (ADR 12): refused, on record, and told to nobody as an attack.
+    assert_eq!(house.records(RecordKind::Decision).pop().unwrap()["refused"], "run.expired");
+    assert!(house.records(RecordKind::Critical).is_empty());
+
     let mut house = House::new(&free());
     let mut plan = write();
     plan["expires_in"] = json!("10s");
@@ -148,6 +241,55 @@ fn credentials_die_with_the_plan() {
     let late = house.say(&case, Said::Perform { permit });
     assert!(!has(&late, |d| matches!(d, Directive::RunStep(_) | Directive::GrantPermit { .. })));
     assert_eq!(house.records(RecordKind::Intent).len(), 0);
+}
+
+/// ADR 12: who is late once did not know better; who was told so and goes on is no plan's executor any more.
+#[test]
+fn late_once_is_refused_and_going_on_after_that_is_a_violation() {
+    type Move = fn(&mut House, &CaseId, &[u8]) -> Vec<Directive>;
+    let perform: Move = |house, case, permit| house.say(case, Said::Perform { permit: permit.to_vec() });
+    let same: Move = |house, case, _| house.request(case, "w", Phase::Snapshot);
+    let other: Move = |house, case, _| house.request(case, "v", Phase::Snapshot);
+    for (name, expiry, first, code, again, violation) in [
+        ("a permit", 61, perform, Code::RunExpired, perform, "permit_reused"),
+        ("a permit, then a new one", 61, perform, Code::RunExpired, same, "request_outside_the_plan"),
+        ("a permit, then another step", 61, perform, Code::RunExpired, other, "request_outside_the_plan"),
+        ("a permit of an expired plan", 901, perform, Code::RunHalted, perform, "permit_reused"),
+        (
+            "a permit of an expired plan, then a new one",
+            901,
+            perform,
+            Code::RunHalted,
+            same,
+            "request_outside_the_plan",
+        ),
+    ] {
+        let mut house = House::new(&free());
+        let mut plan = write_two();
+        plan["expires_in"] = json!("15m");
+        let case = house.running(&plan);
+        let permit = house.permit(&case, "w", Phase::Snapshot);
+        house.pass(expiry);
+        let late = first(&mut house, &case, &permit);
+        assert_eq!((refused(&late), alerted(&late)), (Some(code), false), "{name}: {late:?}");
+        assert_eq!(house.records(RecordKind::Critical).len(), 0, "{name}");
+        let told = again(&mut house, &case, &permit);
+        assert!(alerted(&told) && killed(&told), "{name}: {told:?}");
+        assert_eq!(house.records(RecordKind::Critical)[0]["violation"], violation, "{name}");
+        assert_eq!(house.stage(&case), "halted", "{name}");
+        assert_eq!(house.records(RecordKind::Intent).len(), 0, "{name}");
+    }
+    // A request that crossed with the word of the expiry is late; the second is not.
+    let mut house = House::new(&free());
+    let mut plan = write_two();
+    plan["expires_in"] = json!("15m");
+    let case = house.running(&plan);
+    house.whole_step(&case, "w");
+    house.pass(901);
+    let late = house.request(&case, "v", Phase::Snapshot);
+    assert_eq!((refused(&late), alerted(&late)), (Some(Code::RunHalted), false), "{late:?}");
+    assert!(alerted(&house.request(&case, "v", Phase::Snapshot)));
+    assert_eq!(house.stage(&case), "halted");
 }
 
 /// INV-6: gate time goes on, what runs is halted, and what had expired stays expired.
