@@ -77,7 +77,7 @@ const ROOMS: &[Room] = &[
 
 /// Arrows that only tests draw: from, to, why. A line that no `Cargo.toml` uses is a fault.
 const TEST_ARROWS: &[(&str, &str, &str)] = &[
-    ("daemon", "sandbox", "the rogue planner of its tests seals itself like the real one"),
+    ("daemon", "sandbox", "the rogue planner and executor of its tests seal themselves like the real ones"),
     ("policy", "inspect", "its tests judge by what the inspector really says"),
     ("daemon", "planner", "the probing planner of its tests takes the seat of the real one"),
 ];

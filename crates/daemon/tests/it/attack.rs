@@ -1,6 +1,6 @@
 //! Attempts to have something done without leave, each from where an attacker would stand.
 
-use countersign_plan::verdict::Decision;
+use countersign_plan::verdict::{Code, Decision};
 use countersign_wire::operator::to_monitor::{Answer, Kind};
 use serde_json::{Value, json};
 
@@ -126,20 +126,52 @@ fn bad_documents_are_blocked_with_the_place_and_the_monitor_lives_on() {
     for _ in 0..60 {
         deep = json!([deep]);
     }
+    // What is wrong, by code, and where: a pointer into the document, or the step.
     let bad = [
-        json!({}),
-        json!([]),
-        json!({"schema": "countersign.plan/v1", "goal": "g", "steps": []}),
-        plan("g", json!([{"id": "a", "action": "read_file", "args": {"path": {"$from": "b"}}}])),
-        plan("g", json!([{"id": "a", "action": "no_such_tool", "args": {}}])),
-        plan("g", json!([{"id": "a", "action": "read_file", "args": {"path": "x", "extra": 1}}])),
-        plan("g", json!([{"id": "a", "action": "write_file", "args": {"path": "x", "content": deep}}])),
-        plan("g", json!([{"id": "a", "action": "read_file", "args": {"path": "a\u{202e}b"}}])),
+        (json!({}), Code::PlanInvalid, "/schema: "),
+        (json!([]), Code::PlanInvalid, "/schema: "),
+        (json!({"schema": "countersign.plan/v1", "goal": "g", "steps": []}), Code::PlanInvalid, "/steps: "),
+        (
+            plan("g", json!([{"id": "a", "action": "read_file", "args": {"path": {"$from": "b"}}}])),
+            Code::PlanInvalid,
+            "/steps/0/args/path: step `b`",
+        ),
+        (plan("g", json!([{"id": "a", "action": "no_such_tool", "args": {}}])), Code::ToolUnknown, "`no_such_tool`"),
+        (
+            plan("g", json!([{"id": "a", "action": "read_file", "args": {"path": "x", "extra": 1}}])),
+            Code::ToolArguments,
+            "'extra'",
+        ),
+        (
+            plan("g", json!([{"id": "a", "action": "write_file", "args": {"path": "x", "content": deep}}])),
+            Code::PlanInvalid,
+            "/steps/0/args/content/0/0",
+        ),
+        (
+            plan("g", json!([{"id": "a", "action": "read_file", "args": {"path": "a\u{202e}b"}}])),
+            Code::PlanHiddenText,
+            "U+202E",
+        ),
+        (
+            plan("g", json!([{"id": "a", "action": "read_file", "args": {"path": "x"}, "approved": true}])),
+            Code::PlanInvalid,
+            "/steps/0",
+        ),
+        (
+            plan("g", json!([{"id": "a b", "action": "read_file", "args": {"path": "x"}}])),
+            Code::PlanInvalid,
+            "/steps/0/id",
+        ),
     ];
-    for document in bad {
-        if let Ok(verdict) = monitor.submit(&document) {
-            assert_eq!(verdict.decision, Decision::Block, "{document}: {verdict:#?}");
-        }
+    for (document, code, place) in bad {
+        let verdict = monitor.submit(&document).unwrap();
+        assert_eq!(verdict.decision, Decision::Block, "{document}: {verdict:#?}");
+        let [reason] = verdict.reasons.as_slice() else { panic!("{document}: one reason: {verdict:#?}") };
+        assert_eq!((reason.code, reason.decision), (code, Decision::Block), "{document}: {reason:?}");
+        assert!(reason.message.contains(place), "{document}: {reason:?}");
+        let step = (code != Code::PlanInvalid).then(|| "a".parse().unwrap());
+        assert_eq!(reason.step, step, "{document}: a finding about a step names it");
+        assert!(!reason.message.contains('\u{202e}'), "what hides is not shown as it is");
     }
     assert_eq!(monitor.read("x"), None);
     let fine = plan("Look", json!([{"id": "a", "action": "list_directory", "args": {"path": "."}}]));

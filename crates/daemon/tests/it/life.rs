@@ -30,6 +30,18 @@ fn a_plan_of_file_steps_runs_without_anybody_asked() {
     for kind in ["case_opened", "decision", "countersignature", "permit", "intent", "outcome", "case_closed"] {
         assert!(kinds.iter().any(|k| k == kind), "{kind} is missing in {kinds:?}");
     }
+    // What each attempt was confined by is in its record: one outcome for each of two reads, and of keeping and writing.
+    let mut outcomes = monitor.records();
+    outcomes.retain(|record| record["case"] == case(&verdict).as_str() && record["kind"] == "outcome");
+    assert_eq!(outcomes.len(), 4, "{outcomes:#?}");
+    for outcome in outcomes {
+        let enforcement = &outcome["payload"]["enforcement"];
+        for layer in ["landlock", "seccomp", "no-new-privileges", "process-namespace", "mount-view"] {
+            assert!(enforcement["layers"][layer].is_string(), "{layer}: {enforcement}");
+        }
+        assert!(enforcement["layers"]["seccomp"].as_str().unwrap().contains("step-builtin"), "{enforcement}");
+        assert!(enforcement["gaps"].is_array(), "{enforcement}");
+    }
 }
 
 #[test]

@@ -16,6 +16,7 @@ mod attack;
 mod broker;
 mod crash;
 mod evaluator;
+mod executor;
 mod goal;
 mod harness;
 mod inspector;
