@@ -21,6 +21,7 @@ mod goal;
 mod harness;
 mod inspector;
 mod interrupted;
+mod killed;
 mod life;
 mod network;
 mod outside;
