@@ -55,6 +55,13 @@ const STEPS: &[Step] = &[
             &[],
         ),
     },
+    Step {
+        name: "features: inspector",
+        act: Act::Cargo(
+            &["test", "--locked", "--package", "countersign-inspector", "--features", "classifier", "--bins"],
+            &[],
+        ),
+    },
     Step { name: "examples", act: Act::Check(examples) },
     // Unit, integration and documentation tests. Last, so that its result lines close the output.
     Step { name: "test", act: Act::Check(suite::check) },

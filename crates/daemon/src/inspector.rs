@@ -6,12 +6,14 @@
 //! missing: people are asked, and it is recorded.
 
 mod answers;
+mod classifier;
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::AsFd as _;
 use std::os::unix::net::UnixStream;
+use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -26,6 +28,7 @@ use prost::Message as _;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 pub(crate) use answers::{Answers, Kept};
+use classifier::Second;
 
 use crate::monitor::{Command, Monitor};
 use crate::zygote::{ChildEvent, Zygote};
@@ -63,6 +66,7 @@ pub(crate) struct Inspectors {
 struct Shared {
     zygote: Zygote,
     monitor: Monitor,
+    second: Second,
     pool: Mutex<Pool>,
     changed: Condvar,
 }
@@ -90,12 +94,16 @@ impl std::fmt::Debug for Inspectors {
 }
 
 impl Inspectors {
-    /// Has the first spares started.
-    pub(crate) fn start(zygote: Zygote, monitor: Monitor) -> Self {
-        let shared = Shared { zygote, monitor, pool: Mutex::default(), changed: Condvar::new() };
+    /// Has the first spares started, and the classifier that the configuration folder wants.
+    ///
+    /// # Errors
+    /// A classifier is wanted, and how is not understood.
+    pub(crate) fn start(zygote: Zygote, monitor: Monitor, config: &Path) -> Result<Self, String> {
+        let second = Second::start(config, zygote.clone(), monitor.clone())?;
+        let shared = Shared { zygote, monitor, second, pool: Mutex::default(), changed: Condvar::new() };
         let inspectors = Self { shared: Arc::new(shared) };
         inspectors.keep();
-        inspectors
+        Ok(inspectors)
     }
 
     /// For one event of the gate, with what is known of its case.
@@ -235,6 +243,7 @@ impl Sitting {
             return Ok(known.clone());
         }
         let asked = frame::encode(&asked).map_err(|e| e.to_string())?;
+        let second = self.inspectors.shared.second.ask(subject, &asked);
         if state.seat.is_none() {
             let seat = self.inspectors.take(Instant::now() + START)?;
             state.id = Some(seat.id);
@@ -256,7 +265,13 @@ impl Sitting {
             let place = countersign_plan::text::escape(&e.chars().take(120).collect::<String>());
             format!("the inspector gave no inspection and was killed: {place}")
         })?;
-        state.answers.keep(question, &said, bytes);
+        let (said, whole) = match second {
+            Some(second) => second.raise(said),
+            None => (said, true),
+        };
+        if whole {
+            state.answers.keep(question, &said, bytes);
+        }
         Ok(said)
     }
 
@@ -280,9 +295,15 @@ impl Sitting {
     }
 }
 
-/// Sends a frame and reads one, by the deadline. Anything beyond the one frame is not an answer.
+/// Sends a frame and reads one, by the deadline.
 fn exchange(socket: &UnixStream, asked: &[u8], deadline: Instant) -> io::Result<Vec<u8>> {
-    use io::{Read as _, Write as _};
+    send(socket, asked, deadline)?;
+    receive(socket, deadline)
+}
+
+/// Sends a frame by the deadline.
+fn send(socket: &UnixStream, asked: &[u8], deadline: Instant) -> io::Result<()> {
+    use io::Write as _;
     let mut rest = asked;
     while !rest.is_empty() {
         match (&*socket).write(rest) {
@@ -291,6 +312,12 @@ fn exchange(socket: &UnixStream, asked: &[u8], deadline: Instant) -> io::Result<
             Err(e) => wait(socket, PollFlags::OUT, deadline, e)?,
         }
     }
+    Ok(())
+}
+
+/// Reads a frame by the deadline. Anything beyond the one frame is not an answer.
+fn receive(socket: &UnixStream, deadline: Instant) -> io::Result<Vec<u8>> {
+    use io::Read as _;
     let mut answer = Vec::new();
     let mut wanted = 4;
     let mut chunk = [0; 16 << 10];

@@ -153,7 +153,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), String> {
         signature: Vec::new(),
     };
     let capabilities = zygote.boot(boot).map_err(text("zygote"))?;
-    let inspectors = Inspectors::start(zygote.clone(), monitor.clone());
+    let inspectors = Inspectors::start(zygote.clone(), monitor.clone(), &folders.config)?;
     let (propose, operate) = {
         let _inside = runtime.enter();
         sockets::bind(&folders.runtime).map_err(|e| format!("{}: {e}", folders.runtime.display()))?

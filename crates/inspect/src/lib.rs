@@ -19,6 +19,8 @@
 
 mod catalogue;
 mod code;
+#[cfg(feature = "classifier")]
+pub mod doubt;
 mod host;
 mod inspection;
 mod machine;

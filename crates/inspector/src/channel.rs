@@ -3,7 +3,7 @@
 use std::io::{Read, Write};
 
 use anyhow::Context as _;
-use countersign_plan::inspection::Subject;
+use countersign_plan::inspection::{Inspection, Subject};
 use countersign_wire::frame::{self, FRAME_LIMIT, FrameError};
 use countersign_wire::inspector::{FromInspector, ToInspector};
 
@@ -11,14 +11,14 @@ use countersign_wire::inspector::{FromInspector, ToInspector};
 ///
 /// # Errors
 /// The channel failed, or the monitor said what is no subject; the process must exit.
-pub(crate) fn serve(socket: &mut (impl Read + Write)) -> anyhow::Result<()> {
+pub(crate) fn serve(socket: &mut (impl Read + Write), inspect: impl Fn(&Subject) -> Inspection) -> anyhow::Result<()> {
     loop {
         let asked: ToInspector = match frame::read(socket, FRAME_LIMIT) {
             Err(FrameError::Closed) => return Ok(()),
             asked => asked.context("the channel to the monitor")?,
         };
         let subject: Subject = serde_json::from_slice(&asked.subject).context("the subject")?;
-        let answer = FromInspector::with(&countersign_inspect::inspect(&subject));
+        let answer = FromInspector::with(&inspect(&subject));
         frame::write(socket, &answer).context("the channel to the monitor")?;
     }
 }
@@ -27,6 +27,7 @@ pub(crate) fn serve(socket: &mut (impl Read + Write)) -> anyhow::Result<()> {
 mod tests {
     use std::io::{Cursor, Read, Write};
 
+    use countersign_inspect::inspect;
     use countersign_plan::inspection::{Context, FindingKind, Subject};
     use countersign_wire::frame::{self, FRAME_LIMIT};
     use countersign_wire::inspector::{FromInspector, ToInspector};
@@ -65,7 +66,7 @@ mod tests {
         let asked = [shell("ls -la"), shell("rm -rf /")];
         let frames = asked.iter().flat_map(|subject| frame::encode(&ToInspector::about(subject).unwrap()).unwrap());
         let mut channel = channel(frames.collect());
-        serve(&mut channel).unwrap();
+        serve(&mut channel, inspect).unwrap();
         let mut answers = channel.answered.as_slice();
         let mut next = || frame::read::<FromInspector>(&mut answers, FRAME_LIMIT).unwrap().read().unwrap();
         assert!(next().is_clear());
@@ -78,7 +79,7 @@ mod tests {
         for subject in ["", "{}", r#"{"shell": {"line": 1}}"#, r#"{"run": "ls"}"#] {
             let asked = ToInspector { subject: subject.as_bytes().to_vec() };
             let mut channel = channel(frame::encode(&asked).unwrap());
-            assert!(serve(&mut channel).is_err(), "{subject}");
+            assert!(serve(&mut channel, inspect).is_err(), "{subject}");
             assert!(channel.answered.is_empty());
         }
     }

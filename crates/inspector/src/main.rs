@@ -4,11 +4,16 @@
 //!
 //! Started by the zygote with that socket as descriptor 3. It makes ready what every answer needs, seals itself before its first
 //! read, announces that, and then answers each subject with one inspection until the monitor goes.
+//!
+//! With the word `classifier` it is the second reader of texts: it has the encoder as descriptors 4 and 5, and answers with what the
+//! model adds to an inspection in which nothing was found.
 
 mod channel;
+#[cfg(feature = "classifier")]
+mod classifier;
 
 use std::io::Write as _;
-use std::os::fd::AsFd as _;
+use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::process::ExitCode;
 
@@ -32,10 +37,30 @@ fn main() -> ExitCode {
 
 fn run() -> anyhow::Result<()> {
     let control = inherited(CONTROL).context("this program is started by countersign-zygote")?;
-    prepare();
+    match std::env::args().nth(1).as_deref() {
+        None => {
+            prepare();
+            channel::serve(&mut sealed(control)?, countersign_inspect::inspect)
+        }
+        #[cfg(feature = "classifier")]
+        Some("classifier") => {
+            let files = classifier::Files::inherited()?;
+            let mut socket = sealed(control)?;
+            // Read when nothing can be done any more: the files are somebody's until their digests were compared.
+            let classifier = files.load()?;
+            channel::serve(&mut socket, |subject| classifier.raise(subject))
+        }
+        #[cfg(not(feature = "classifier"))]
+        Some("classifier") => anyhow::bail!("it was built without the feature `classifier`"),
+        Some(_) => anyhow::bail!("it knows the word `classifier`, or none"),
+    }
+}
+
+/// Seals this process and says so.
+fn sealed(control: OwnedFd) -> anyhow::Result<UnixStream> {
     let enforcement = seal_inspector(Layers::all()).context("cannot seal")?;
     announce(control.as_fd(), &enforcement).context("cannot announce")?;
-    channel::serve(&mut UnixStream::from(control))
+    Ok(UnixStream::from(control))
 }
 
 /// What is built on first use (the catalogue, the grammars, the automata) is built now, so that the first answer does not wait.

@@ -1,6 +1,6 @@
 //! Monitor ⇄ zygote, over a packet socket: one packet is one message, descriptors travel beside it.
 //!
-//! Descriptors: `spawn_step` carries the order, a sealed memory file with an [`crate::step::Order`]; `spawned` carries the
+//! Descriptors: `spawn_step` carries the order, a sealed memory file with an [`crate::step::Order`]; `spawn_classifier` the two files of the encoder; `spawned` carries the
 //! monitor's end of the child's channel, so that nobody can speak to a child that is not attested.
 
 /// What the monitor asks of the zygote.
@@ -10,7 +10,7 @@ pub struct ToZygote {
     #[prost(uint64, tag = "1")]
     pub id: u64,
     /// What is asked.
-    #[prost(oneof = "to_zygote::Kind", tags = "2, 3, 4, 5, 6, 7")]
+    #[prost(oneof = "to_zygote::Kind", tags = "2, 3, 4, 5, 6, 7, 8")]
     pub kind: Option<to_zygote::Kind>,
 }
 
@@ -37,6 +37,9 @@ pub mod to_zygote {
         /// Start an inspector.
         #[prost(message, tag = "7")]
         SpawnInspector(SpawnInspector),
+        /// Start a classifier.
+        #[prost(message, tag = "8")]
+        SpawnClassifier(SpawnClassifier),
     }
 
     /// Whose permits count. After a rotation of the gate's key it is sent again, with a statement by the old key.
@@ -67,6 +70,10 @@ pub mod to_zygote {
     /// Start an inspector, sealed likewise. A text that takes it over makes it lie about every later one: how long one is kept is the monitor's choice.
     #[derive(Clone, PartialEq, prost::Message)]
     pub struct SpawnInspector {}
+
+    /// Start a classifier, sealed likewise, with the encoder's weights and vocabulary as descriptors beside the message.
+    #[derive(Clone, PartialEq, prost::Message)]
+    pub struct SpawnClassifier {}
 
     /// Start a step for a permit over exactly this spec; the order's arguments must have the permit's digest.
     #[derive(Clone, PartialEq, prost::Message)]

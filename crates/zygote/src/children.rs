@@ -112,6 +112,15 @@ impl Programs {
         start(sealed(program, c"countersign-inspector", Limits::inspector()), None)
     }
 
+    /// Starts a classifier, confined likewise: an inspector with another word and the encoder's files.
+    pub(crate) fn classifier(&self, files: Vec<OwnedFd>) -> Result<Started, StartError> {
+        let program = Self::get(&self.inspector, "countersign-inspector")?;
+        let mut request = sealed(program, c"countersign-inspector", Limits::inspector());
+        request.arguments.push(c"classifier".into());
+        request.descriptors = files;
+        start(request, None)
+    }
+
     /// Starts a step's init in the view of its spec, with its order as descriptor 4.
     pub(crate) fn step(&self, spec: &SandboxSpec, own: &[String], order: OwnedFd) -> Result<Started, StartError> {
         let program = Self::get(&self.step, "countersign-step")?;

@@ -86,6 +86,9 @@ impl Zygote<'_> {
             Some(to_zygote::Kind::SpawnExecutor(_)) => return self.started(message.id, self.programs.executor()),
             Some(to_zygote::Kind::SpawnPlanner(_)) => return self.started(message.id, self.programs.planner()),
             Some(to_zygote::Kind::SpawnInspector(_)) => return self.started(message.id, self.programs.inspector()),
+            Some(to_zygote::Kind::SpawnClassifier(_)) => {
+                return self.started(message.id, self.programs.classifier(rights));
+            }
             Some(to_zygote::Kind::SpawnStep(step)) => {
                 let order = rights.into_iter().next().ok_or_else(|| "the order's descriptor is missing".to_owned());
                 match order.and_then(|order| read_order(&order).map(|bytes| (order, bytes))) {

@@ -89,6 +89,31 @@ impl Monitor {
     pub(crate) fn start_with_program(name: &str, program: &Path, configuration: &str) -> Self {
         let mut monitor = Self::prepared();
         monitor.configure_broker(configuration);
+        monitor.replace_program(name, program);
+        monitor.up().expect("the monitor starts");
+        monitor
+    }
+
+    /// A monitor that wants a classifier, whose encoder's two files hold these bytes, and beside which another program may stand
+    /// in for the real inspector.
+    pub(crate) fn start_with_classifier(encoder: &[u8], inspector: Option<&Path>) -> Self {
+        let mut monitor = Self::prepared();
+        monitor.configure_broker("schema: countersign.broker/v1\n");
+        let folder = monitor.path("encoder");
+        std::fs::create_dir(&folder).unwrap();
+        for file in ["model.safetensors", "vocab.txt"] {
+            std::fs::write(folder.join(file), encoder).unwrap();
+        }
+        let wanted = format!("schema: countersign.classifier/v1\nencoder: {}\n", folder.display());
+        std::fs::write(monitor.path("config/classifier.yaml"), wanted).unwrap();
+        if let Some(program) = inspector {
+            monitor.replace_program("countersign-inspector", program);
+        }
+        monitor.up().expect("the monitor starts");
+        monitor
+    }
+
+    fn replace_program(&mut self, name: &str, program: &Path) {
         let real = PathBuf::from(env!("CARGO_BIN_EXE_countersignd"));
         let folder = real.parent().unwrap();
         // Beside the real ones, so that links will do.
@@ -97,9 +122,7 @@ impl Monitor {
             let from = if *sibling == name { program.to_owned() } else { folder.join(sibling) };
             std::fs::hard_link(from, programs.path().join(sibling)).unwrap();
         }
-        monitor.programs = Some(programs);
-        monitor.up().expect("the monitor starts");
-        monitor
+        self.programs = Some(programs);
     }
 
     /// Writes the broker's configuration.

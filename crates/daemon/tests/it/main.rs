@@ -14,6 +14,7 @@
 
 mod attack;
 mod broker;
+mod classifier;
 mod crash;
 mod evaluator;
 mod executor;
