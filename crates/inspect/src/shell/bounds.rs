@@ -43,6 +43,11 @@ pub(crate) fn check(text: &str) -> Result<(), &'static str> {
             b' ' | b'\t' | b'\n' => row,
             _ => 0,
         };
+        // A descriptor's number: the run of digits just before a redirection.
+        let descriptor = matches!(byte, b'<' | b'>').then(|| text.get(i - digits..i)).flatten().unwrap_or_default();
+        if digits > 9 && descriptor.parse::<i32>().is_err() {
+            return Err("the command holds a number that no descriptor has");
+        }
         if byte.is_ascii_digit() {
             digits += 1;
         } else {
@@ -78,4 +83,21 @@ pub(crate) fn check(text: &str) -> Result<(), &'static str> {
 fn in_braces(bytes: &[u8], at: usize) -> bool {
     let before = at.checked_sub(1).and_then(|i| bytes.get(i)).copied();
     matches!(before, Some(b'{' | b'.' | b'-' | b'+' | b'~'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::check;
+
+    #[test]
+    fn a_descriptor_that_no_shell_has_meets_no_parser() {
+        for line in ["ls 99999999999>&1", "cat 4294967296< a", "ls 2147483648>x"] {
+            assert!(check(line).is_err(), "{line}");
+            // The parser would panic; whoever asks gets an unknown.
+            assert!(!crate::shell(line, &crate::Context::new("/w", "/home/u")).is_clear(), "{line}");
+        }
+        for line in ["ls 2>&1", "date -d @1700000000 >x", "ls 2147483647>x", "echo 99999999999 > x"] {
+            assert!(check(line).is_ok(), "{line}");
+        }
+    }
 }
