@@ -104,6 +104,13 @@ impl Place {
         Ran(self.command(words).output().unwrap())
     }
 
+    /// The same with a home folder and nothing else in its environment.
+    pub(crate) fn run_at_home(&self, home: &Path, words: &[&str]) -> Ran {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_countersign"));
+        command.args(words).current_dir(self.path("work")).env_clear().env("HOME", home).stdin(Stdio::null());
+        Ran(command.output().unwrap())
+    }
+
     /// As a script that owns the key: the passphrase on descriptor 0, which here is no terminal.
     pub(crate) fn sign(&self, words: &[&str], passphrase: &str) -> Ran {
         let words: Vec<&str> = words.iter().copied().chain(["--passphrase-fd", "0"]).collect();

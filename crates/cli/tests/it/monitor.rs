@@ -234,3 +234,30 @@ fn a_step_cannot_approve_itself() {
     assert_eq!(real.stage(&victim), "pending");
     assert!(place.path("work").join("c").exists());
 }
+
+/// A newcomer's machine: no folder of ours, no configuration, no variable but the home folder. The first plan starts the monitor.
+#[test]
+fn with_nothing_but_a_home_folder_a_plan_is_judged_and_run() {
+    let place = Place::new();
+    let home = place.path("home");
+    std::fs::create_dir(&home).unwrap();
+    let bare = |words: &[&str]| place.run_at_home(&home, words);
+    let step = json!({"id": "note", "action": "write_file", "args": {"path": "note.txt", "content": "x"}});
+    let plan = json!({"schema": "countersign.plan/v1", "goal": "Write note.txt", "steps": [step]});
+    place.write("plan.json", &plan.to_string());
+    let checked = bare(&["check", "plan.json", "--json"]);
+    let ran = bare(&["run", "plan.json", "--json"]);
+    let status = bare(&["status"]);
+    let down = bare(&["down"]);
+    assert_eq!(checked.expect(0).json()["decision"], "allow");
+    assert!(ran.expect(0).out().contains("completed"));
+    assert_eq!(std::fs::read_to_string(place.path("work").join("note.txt")).unwrap(), "x");
+    status.expect(0);
+    down.expect(0);
+    // What it made lies below that home, for nobody else to read.
+    let state = home.join(".local/state/countersign");
+    assert!(state.join("ledger.db").is_file());
+    let mode = std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(&state).unwrap().permissions());
+    assert_eq!(mode & 0o077, 0, "{mode:o}");
+    assert!(!home.join(".config/countersign/countersign.yaml").exists(), "nothing was configured by itself");
+}
