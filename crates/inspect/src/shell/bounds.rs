@@ -44,8 +44,8 @@ pub(crate) fn check(text: &str) -> Result<(), &'static str> {
             _ => 0,
         };
         // A descriptor's number: the run of digits just before a redirection.
-        let descriptor = matches!(byte, b'<' | b'>').then(|| text.get(i - digits..i)).flatten().unwrap_or_default();
-        if digits > 9 && descriptor.parse::<i32>().is_err() {
+        let descriptor = if matches!(byte, b'<' | b'>') { text.get(i - digits..i) } else { None };
+        if descriptor.is_some_and(|number| number.len() > 9 && number.parse::<i32>().is_err()) {
             return Err("the command holds a number that no descriptor has");
         }
         if byte.is_ascii_digit() {
