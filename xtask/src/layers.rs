@@ -37,7 +37,7 @@ const ROOMS: &[Room] = &[
     Room {
         name: "daemon",
         floor: 4,
-        depends_on: &["plan", "policy", "ledger", "habit", "evaluator", "audit", "gate", "wire"],
+        depends_on: &["plan", "policy", "ledger", "habit", "evaluator", "secret", "audit", "gate", "wire"],
         tree: Tree::Async,
     },
     Room {

@@ -117,6 +117,7 @@ impl Broker {
             epoch: 1,
             configuration: configuration.to_string().into_bytes(),
             state: String::new(),
+            print_key: vec![9; 32],
         }));
         let said = broker.hear();
         let error = if let from_broker::Kind::Booted(booted) = said { booted.error } else { format!("{said:?}") };

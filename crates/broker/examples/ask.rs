@@ -41,7 +41,10 @@ fn main() -> anyhow::Result<()> {
     let mut broker = Command::new(&program).env_clear().stdin(Stdio::null()).fd_mappings(mappings)?.spawn()?;
 
     let gate_key = ed25519_dalek::SigningKey::from_bytes(&[7; 32]).verifying_key().to_bytes().to_vec();
-    tell(&socket, Kind::Boot(Boot { gate_key, epoch: 1, configuration, state: String::new() }))?;
+    tell(
+        &socket,
+        Kind::Boot(Boot { gate_key, epoch: 1, configuration, state: String::new(), print_key: vec![7; 32] }),
+    )?;
     let case = "example".to_owned();
     let (provider, secrecy) = (String::new(), "public".to_owned());
     tell(&socket, Kind::Infer(Infer { id: 1, case, provider, secrecy, request }))?;

@@ -101,13 +101,30 @@ fn four(address: Ipv4Addr) -> Class {
 }
 
 fn six(address: Ipv6Addr) -> Class {
-    if let Some(inner) = embedded(address) {
-        // An IPv4 address in another spelling: what filters of IPv4 addresses do not see.
-        return match four(inner) {
-            Class::Public | Class::Private(_) => Class::Private("an IPv4 address inside an IPv6 address"),
-            refused @ (Class::Never(_) | Class::Metadata) => refused,
-        };
+    // An IPv4 address in another spelling is what filters of IPv4 addresses do not see.
+    let carried = embedded(address).into_iter().map(|inner| match four(inner) {
+        Class::Public => Class::Private("an IPv4 address inside an IPv6 address"),
+        class => class,
+    });
+    match (carried.max_by_key(severity), tunnelled(address).map(four)) {
+        (Some(class), _) => class,
+        (None, Some(class)) => [class, own(address)].into_iter().max_by_key(severity).unwrap_or(class),
+        (None, None) => own(address),
     }
+}
+
+/// How much is refused of an address of this class.
+const fn severity(class: &Class) -> u8 {
+    match class {
+        Class::Public => 0,
+        Class::Private(_) => 1,
+        Class::Never(_) => 2,
+        Class::Metadata => 3,
+    }
+}
+
+/// What an IPv6 address is by itself.
+fn own(address: Ipv6Addr) -> Class {
     match address.segments() {
         [0xfd00, 0x0ec2, 0, 0, 0, 0, 0, 0x0254 | 0x0023] | [0xfd20, 0x00ce, 0, 0, 0, 0, 0, 0x0254] => Class::Metadata,
         [0, 0, 0, 0, 0, 0, 0, 0] => Class::Never("the unspecified address"),
@@ -124,16 +141,38 @@ fn six(address: Ipv6Addr) -> Class {
     }
 }
 
-/// The IPv4 address that an IPv6 address carries: mapped, compatible, translated, NAT64 (RFC 6052, RFC 8215), 6to4 (RFC 3056),
-/// Teredo (RFC 4380, the obfuscated client).
-fn embedded(address: Ipv6Addr) -> Option<Ipv4Addr> {
+/// The IPv4 addresses that an IPv6 address may stand for: mapped, compatible, translated, NAT64 (RFC 6052, RFC 8215), 6to4
+/// (RFC 3056), Teredo (RFC 4380, the obfuscated client). Whoever runs NAT64 under the local prefix chooses how long its own is: each
+/// length of RFC 6052, section 2.2, puts the address elsewhere, and each counts.
+fn embedded(address: Ipv6Addr) -> Vec<Ipv4Addr> {
     let join = |high: u16, low: u16| Ipv4Addr::from((u32::from(high) << 16) | u32::from(low));
     match address.segments() {
-        [0, 0, 0, 0, 0, 0, 0, 0 | 1] => None,
-        [0, 0, 0, 0, 0, 0xffff | 0, high, low] | [0, 0, 0, 0, 0xffff, 0, high, low] => Some(join(high, low)),
-        [0x0064, 0xff9b, 0, 0, 0, 0, high, low] | [0x0064, 0xff9b, 1, _, _, _, high, low] => Some(join(high, low)),
-        [0x2002, high, low, ..] => Some(join(high, low)),
-        [0x2001, 0, _, _, _, _, high, low] => Some(join(!high, !low)),
+        [0, 0, 0, 0, 0, 0, 0, 0 | 1] => Vec::new(),
+        [0, 0, 0, 0, 0, 0xffff | 0, high, low] | [0, 0, 0, 0, 0xffff, 0, high, low] => vec![join(high, low)],
+        [0x0064, 0xff9b, 0, 0, 0, 0, high, low] => vec![join(high, low)],
+        [0x0064, 0xff9b, 1, _, _, _, high, low] => {
+            let [_, _, _, _, _, _, a, b, _, c, d, e, f, ..] = address.octets();
+            let found = [[a, b, c, d], [b, c, d, e], [c, d, e, f]].map(Ipv4Addr::from);
+            let last = join(high, low);
+            // Under another length these octets are the prefix or the suffix, mostly zero: no address begins so.
+            let mut found: Vec<_> = found.into_iter().chain([last]).filter(|inner| inner.octets()[0] != 0).collect();
+            if found.is_empty() {
+                found.push(last);
+            }
+            found
+        }
+        [0x2002, high, low, ..] => vec![join(high, low)],
+        [0x2001, 0, _, _, _, _, high, low] => vec![join(!high, !low)],
+        _ => Vec::new(),
+    }
+}
+
+/// The IPv4 address of a neighbour that is reached through a tunnel: ISATAP (RFC 5214, section 6.1), under any prefix.
+fn tunnelled(address: Ipv6Addr) -> Option<Ipv4Addr> {
+    match address.segments() {
+        [_, _, _, _, marks, 0x5efe, high, low] if marks & 0xfcff == 0 => {
+            Some(Ipv4Addr::from((u32::from(high) << 16) | u32::from(low)))
+        }
         _ => None,
     }
 }

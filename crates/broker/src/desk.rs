@@ -140,7 +140,11 @@ impl Desk {
         let (parts, grant, outbox) = (Arc::clone(&self.parts), Arc::clone(&self.grant), self.outbox.clone());
         let over = self.over;
         self.tasks.spawn(async move {
-            let outcome = tokio::time::timeout_at(over, work(parts, grant, outbox.clone())).await;
+            let done = async {
+                parts.secrets.surveyed().await;
+                work(Arc::clone(&parts), grant, outbox.clone()).await
+            };
+            let outcome = tokio::time::timeout_at(over, done).await;
             let late = |_| Err(Refusal::indeterminate("the time of the step is over"));
             outbox.say(id, outcome.unwrap_or_else(late)).await;
             drop(room);
@@ -181,12 +185,12 @@ impl Desk {
             Ok(begun) => begun,
             Err(refusal) => return self.refuse(id, refusal),
         };
-        if self.parts.secrets.redactor().finds(&call.arguments) {
-            let refusal = Refusal::refused("the arguments hold the value of a secret: the tool was not called");
-            return self.refuse(id, Refusal { alert: true, ..refusal });
-        }
         let streaming = self.outbox.clone();
         self.work(id, async move |parts, grant, _| {
+            if parts.secrets.redactor().finds(&call.arguments) {
+                let refusal = Refusal::refused("the arguments hold the value of a secret: the tool was not called");
+                return Err(Refusal { alert: true, ..refusal });
+            }
             let Some(begun) = begun else {
                 return Ok(parts.mcp.call(grant.case(), &granted, call, None).await);
             };

@@ -17,6 +17,7 @@ const STEP: u64 = 512;
 pub(crate) async fn infer(parts: Option<Arc<Parts>>, infer: &Infer, queue: mpsc::Sender<FromBroker>) {
     let (outcome, account) = match &parts {
         Some(parts) => {
+            parts.secrets.surveyed().await;
             let told = AtomicU64::new(0);
             let progress = |bytes: u64| {
                 let before = told.load(Ordering::Relaxed);

@@ -13,8 +13,11 @@ use crate::http::Client;
 use crate::secrets::vault::{Lease, VaultError};
 use countersign_secret::redact::{Redactor, SHORTEST};
 
+mod prints;
 mod source;
 mod vault;
+
+pub(crate) use prints::Prints;
 
 /// The longest value, in bytes.
 const LONGEST: usize = 64 << 10;
@@ -22,8 +25,6 @@ const LONGEST: usize = 64 << 10;
 const KEPT: Duration = Duration::from_secs(300);
 /// How long any value is kept.
 const LONGEST_KEPT: Duration = Duration::from_secs(86_400);
-/// How many replaced values are still looked for.
-const REPLACED: usize = 64;
 /// How many ended cases are remembered, for credentials that arrive after the end.
 const ENDED: usize = 1024;
 
@@ -60,14 +61,15 @@ struct Shared {
     sources: BTreeMap<String, Secret>,
     environment: Environment,
     client: Arc<Client>,
+    prints: Prints,
+    /// When the sources on this machine were read for their fingerprints.
+    surveyed: tokio::sync::Mutex<Option<Instant>>,
     held: Mutex<Held>,
 }
 
 #[derive(Default)]
 struct Held {
     values: BTreeMap<Key, Kept>,
-    /// Values that were replaced and may still be on their way back from a server; the newest last.
-    replaced: Vec<(Key, Value)>,
     /// Values of environment variables: known before anybody asks.
     passed: Vec<(String, Value)>,
     /// Who is obtaining what: one at a time, so that no credentials are made twice.
@@ -108,7 +110,12 @@ impl fmt::Debug for Value {
 
 impl Secrets {
     /// The secrets of `configuration`; nothing is read yet.
-    pub(crate) fn new(configuration: &Configuration, environment: Environment, client: Arc<Client>) -> Self {
+    pub(crate) fn new(
+        configuration: &Configuration,
+        environment: Environment,
+        client: Arc<Client>,
+        prints: Prints,
+    ) -> Self {
         let passed = configuration.secrets.iter().filter_map(|(name, secret)| match &secret.from {
             Source::Env(variable) => {
                 let value = environment.get(variable).filter(|value| value.bytes().len() >= SHORTEST)?;
@@ -117,9 +124,39 @@ impl Secrets {
             Source::File(_) | Source::Keyring { .. } | Source::Command(_) | Source::Vault(_) => None,
         });
         let mut held = Held { passed: passed.collect(), ..Held::default() };
-        held.index();
+        held.index(&prints);
         let sources = configuration.secrets.clone();
-        Self(Arc::new(Shared { sources, environment, client, held: Mutex::new(held) }))
+        let surveyed = tokio::sync::Mutex::default();
+        Self(Arc::new(Shared { sources, environment, client, prints, surveyed, held: Mutex::new(held) }))
+    }
+
+    /// Before anything goes out: the values on this machine are known by their fingerprints, whether anybody has used them or not.
+    /// Files and keyrings are read again from time to time, a program runs once.
+    pub(crate) async fn surveyed(&self) {
+        let mut surveyed = self.0.surveyed.lock().await;
+        if surveyed.is_some_and(|at| at.elapsed() < KEPT) {
+            return;
+        }
+        let mut reading = tokio::task::JoinSet::new();
+        for (name, secret) in &self.0.sources {
+            let due = match &secret.from {
+                Source::Env(_) | Source::File(_) | Source::Keyring { .. } => true,
+                Source::Command(_) => surveyed.is_none(),
+                // Reading there makes credentials.
+                Source::Vault(_) => false,
+            };
+            if due {
+                let (shared, name) = (Arc::clone(&self.0), name.clone());
+                reading.spawn(async move {
+                    // One that cannot be read goes nowhere either; whoever uses it is told why.
+                    if let Ok(value) = shared.plain(&name).await {
+                        shared.prints.learn(&name, &value).await;
+                    }
+                });
+            }
+        }
+        while reading.join_next().await.is_some() {}
+        *surveyed = Some(Instant::now());
     }
 
     /// The value of a secret for a case; `case` is empty for what the broker itself needs.
@@ -155,7 +192,7 @@ impl Secrets {
 
     /// Forgets what was obtained for a case and takes credentials back that were made for it; returns what went wrong with that.
     pub(crate) async fn case_ended(&self, case: &str) -> Vec<String> {
-        let leases = self.0.held().end(case);
+        let leases = self.0.held().end(case, &self.0.prints);
         self.0.revoke(leases).await
     }
 
@@ -164,7 +201,7 @@ impl Secrets {
         let leases = {
             let mut held = self.0.held();
             let cases: BTreeSet<String> = held.values.keys().map(|(_, case)| case.clone()).collect();
-            cases.iter().flat_map(|case| held.end(case)).collect()
+            cases.iter().flat_map(|case| held.end(case, &self.0.prints)).collect()
         };
         self.0.revoke(leases).await
     }
@@ -201,7 +238,8 @@ impl Shared {
             }
         };
         let value = kept.value.clone();
-        let outcome = self.held().keep(key.clone(), kept);
+        self.prints.learn(&key.0, &value).await;
+        let outcome = self.held().keep(key.clone(), kept, &self.prints);
         let (outcome, surplus) = match outcome {
             Ok(replaced) => (Ok(value), replaced),
             Err(late) => (Err(named("the case has ended".to_owned())), late),
@@ -267,8 +305,9 @@ impl Shared {
         let value = self.plain(&at.token).await.map_err(said)?;
         let ttl = self.source(&at.token).map_err(said)?.ttl;
         let until = Instant::now() + ttl.map_or(KEPT, Duration::from_secs);
+        self.prints.learn(&at.token, &value).await;
         // A token has no lease that could be left over.
-        drop(self.held().keep(key, Kept { value: value.clone(), until, lease: None }));
+        drop(self.held().keep(key, Kept { value: value.clone(), until, lease: None }, &self.prints));
         Ok(value)
     }
 
@@ -302,27 +341,21 @@ impl Shared {
 impl Held {
     /// Keeps a value, unless its case has ended meanwhile. Either way the lease that is left over is to be taken back: that of
     /// the value before, or its own.
-    fn keep(&mut self, key: Key, kept: Kept) -> Result<Option<Lease>, Option<Lease>> {
+    fn keep(&mut self, key: Key, kept: Kept, prints: &Prints) -> Result<Option<Lease>, Option<Lease>> {
         if !key.1.is_empty() && self.ended.contains(&key.1) {
             return Err(kept.lease);
         }
         let id = kept.lease.as_ref().map(|lease| lease.id.clone());
         let mut surplus = None;
-        let same = self.values.get(&key).is_some_and(|old| old.value.bytes() == kept.value.bytes());
-        if let Some(old) = self.values.insert(key.clone(), kept) {
+        if let Some(old) = self.values.insert(key, kept) {
             surplus = old.lease.filter(|lease| Some(&lease.id) != id.as_ref());
-            if !same {
-                self.replaced.push((key, old.value));
-                let surplus = self.replaced.len().saturating_sub(REPLACED);
-                self.replaced.drain(..surplus);
-            }
         }
-        self.index();
+        self.index(prints);
         Ok(surplus)
     }
 
     /// Forgets a case; returns the leases that it held.
-    fn end(&mut self, case: &str) -> Vec<(String, Lease)> {
+    fn end(&mut self, case: &str, prints: &Prints) -> Vec<(String, Lease)> {
         let mut leases = Vec::new();
         let of_case = |key: &Key| key.1 == case;
         for (key, kept) in self.values.iter_mut().filter(|(key, _)| of_case(key)) {
@@ -330,19 +363,17 @@ impl Held {
         }
         self.values.retain(|key, _| !of_case(key));
         self.turns.retain(|key, _| !of_case(key));
-        self.replaced.retain(|(key, _)| !of_case(key));
         self.ended.push(case.to_owned());
         let surplus = self.ended.len().saturating_sub(ENDED);
         self.ended.drain(..surplus);
-        self.index();
+        self.index(prints);
         leases
     }
 
-    fn index(&mut self) {
+    fn index(&mut self, prints: &Prints) {
         let current = self.values.iter().map(|((name, _), kept)| (name.as_str(), kept.value.bytes()));
-        let replaced = self.replaced.iter().map(|((name, _), value)| (name.as_str(), value.bytes()));
         let passed = self.passed.iter().map(|(name, value)| (name.as_str(), value.bytes()));
-        self.redactor = Arc::new(Redactor::of(current.chain(replaced).chain(passed)));
+        self.redactor = Arc::new(prints.with(Redactor::of(current.chain(passed))));
     }
 }
 

@@ -10,7 +10,7 @@ use countersign_plan::key::PublicKey;
 use countersign_wire::broker::to_broker::{self, Kind};
 use countersign_wire::broker::{Facts, FromBroker, ToBroker, from_broker};
 use countersign_wire::frame::FrameError;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tokio::task::{AbortHandle, JoinSet};
 
 use crate::channel;
@@ -25,7 +25,7 @@ use crate::model::{Models, Spent};
 use crate::outbox;
 use crate::refusal::Refusal;
 use crate::resolve::System;
-use crate::secrets::{Environment, Secrets};
+use crate::secrets::{Environment, Prints, Secrets};
 
 /// Messages to the monitor that wait.
 const QUEUE: usize = 64;
@@ -56,7 +56,9 @@ pub(crate) async fn serve(
         parts: None,
         leases: BTreeMap::new(),
         inferring: BTreeMap::new(),
+        leaving: BTreeMap::new(),
         spent: Spent::default(),
+        prints: None,
         tasks: JoinSet::new(),
         granted,
     };
@@ -83,8 +85,12 @@ struct Broker {
     parts: Option<Arc<Parts>>,
     leases: BTreeMap<u64, Desk>,
     inferring: BTreeMap<u64, AbortHandle>,
+    /// Cases whose credentials are being taken back: no model is asked for them meanwhile.
+    leaving: BTreeMap<String, watch::Receiver<()>>,
     /// What models cost so far; it outlives configurations.
     spent: Spent,
+    /// Values that were known once; they stay so under the next configuration.
+    prints: Option<Prints>,
     tasks: JoinSet<()>,
     /// What this process may touch, for good.
     granted: Needs,
@@ -123,7 +129,7 @@ impl Broker {
                     task.abort();
                 }
             }
-            Kind::CaseEnded(ended) => self.case_ended(ended.case),
+            Kind::CaseEnded(ended) => self.case_ended(ended),
             Kind::Describe(describe) => self.describe(describe),
             Kind::Changes(changes) => self.changes(changes),
         }
@@ -142,7 +148,13 @@ impl Broker {
             Ok(facts) => from_broker::Booted { facts, error: String::new() },
             Err(error) => from_broker::Booted { facts: Vec::new(), error },
         };
-        self.say(FromBroker { kind: Some(from_broker::Kind::Booted(booted)) });
+        let (queue, parts) = (self.queue.clone(), self.parts.clone());
+        self.tasks.spawn(async move {
+            if let Some(parts) = parts {
+                parts.secrets.surveyed().await;
+            }
+            drop(queue.send(FromBroker { kind: Some(from_broker::Kind::Booted(booted)) }).await);
+        });
     }
 
     /// Takes key, epoch and configuration; returns what the monitor may know of it.
@@ -158,7 +170,10 @@ impl Broker {
         let same = earlier.filter(|earlier| earlier.is_of(gate, boot.epoch));
         self.admission = Some(same.unwrap_or(Admission::new(gate, boot.epoch)));
         self.spent.open(&boot.state)?;
-        let parts = Parts::open(&boot.configuration, self.environment.clone(), &self.queue, self.spent.clone())?;
+        let key = boot.print_key.as_slice().try_into().map_err(|_| "the key of fingerprints has 32 bytes")?;
+        let prints = self.prints.get_or_insert_with(|| Prints::new(key, self.queue.clone())).clone();
+        let environment = self.environment.clone();
+        let parts = Parts::open(&boot.configuration, environment, &self.queue, self.spent.clone(), prints)?;
         let facts = Facts { confinement: self.granted.say(), ..parts.facts() };
         let facts = serde_json::to_vec(&facts).map_err(|error| error.to_string())?;
         self.parts = Some(Arc::new(parts));
@@ -193,17 +208,30 @@ impl Broker {
         let queue = self.queue.clone();
         let id = infer.id;
         let parts = self.parts.clone();
-        let task = self.tasks.spawn(async move { crate::inference::infer(parts, &infer, queue).await });
+        let leaving = self.leaving.get(&infer.case).cloned();
+        let task = self.tasks.spawn(async move {
+            if let Some(mut leaving) = leaving {
+                // Nothing is ever said: it ends when the credentials are taken back.
+                drop(leaving.changed().await);
+            }
+            crate::inference::infer(parts, &infer, queue).await;
+        });
         if let Some(earlier) = self.inferring.insert(id, task) {
             earlier.abort();
         }
     }
 
-    fn case_ended(&mut self, case: String) {
+    fn case_ended(&mut self, to_broker::CaseEnded { case, goes_on }: to_broker::CaseEnded) {
         self.leases.retain(|_, desk| desk.case() != case);
+        self.leaving.retain(|_, leaving| leaving.has_changed().is_ok());
         if let Some(parts) = self.parts.clone() {
+            let (done, leaving) = watch::channel(());
+            self.leaving.insert(case.clone(), leaving);
             self.tasks.spawn(async move {
-                parts.models.case_ended(&case);
+                let _until_here = done;
+                if !goes_on {
+                    parts.models.case_ended(&case);
+                }
                 parts.mcp.case_ended(&case).await;
                 for problem in parts.secrets.case_ended(&case).await {
                     parts.events.alert(&case, &problem).await;
@@ -217,7 +245,10 @@ impl Broker {
         let parts = self.parts.clone();
         self.tasks.spawn(async move {
             let outcome = match &parts {
-                Some(parts) => parts.mcp.describe(&describe.server).await,
+                Some(parts) => {
+                    parts.secrets.surveyed().await;
+                    parts.mcp.describe(&describe.server).await
+                }
                 None => Err("the broker has no configuration that holds".to_owned()),
             };
             let (tools, error) = match outcome {
@@ -235,7 +266,10 @@ impl Broker {
         let parts = self.parts.clone();
         self.tasks.spawn(async move {
             let outcome = match &parts {
-                Some(parts) => crate::changes::read(parts, &changes.service).await,
+                Some(parts) => {
+                    parts.secrets.surveyed().await;
+                    crate::changes::read(parts, &changes.service).await
+                }
                 None => Err("the broker has no configuration that holds".to_owned()),
             };
             let (document, error) = match outcome {
@@ -269,13 +303,14 @@ impl Parts {
         environment: Environment,
         queue: &mpsc::Sender<FromBroker>,
         spent: Spent,
+        prints: Prints,
     ) -> Result<Self, String> {
         let configuration = Configuration::read(configuration).map_err(|error| error.to_string())?;
         let authorities = configuration.authorities.as_deref().map(authorities).transpose()?;
         let resolver = System::new(configuration.hosts.clone());
         let client = Client::new(Arc::new(resolver), authorities.as_deref());
         let client = Arc::new(client.map_err(|error| format!("/authorities: {error}"))?);
-        let secrets = Arc::new(Secrets::new(&configuration, environment, Arc::clone(&client)));
+        let secrets = Arc::new(Secrets::new(&configuration, environment, Arc::clone(&client), prints));
         let events = Events::new(queue.clone());
         let models = Models::new(&configuration, Arc::clone(&secrets), Arc::clone(&client), events.clone(), spent)?;
         let mcp = Servers::new(&configuration, Arc::clone(&secrets), Arc::clone(&client), events.clone())?;

@@ -247,7 +247,7 @@ impl State {
                 Directive::Notify { case, notice } => {
                     self.watchers.notice(&case, &notice);
                     if matches!(notice, Notice::Ended { .. }) {
-                        self.broker_case_ended(&case);
+                        self.broker_case_ended(&case, false);
                         self.evaluations.closed(&case);
                     }
                     self.planner_notice(&case, &notice);

@@ -158,6 +158,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), String> {
         let _inside = runtime.enter();
         sockets::bind(&folders.runtime).map_err(|e| format!("{}: {e}", folders.runtime.display()))?
     };
+    let brokerage = Brokerage::new(&own.with_file_name("countersign-broker"), environment, &ledger)
+        .map_err(|e| format!("no random bytes: {e}"))?;
     let mut state = State {
         gate,
         ledger,
@@ -177,7 +179,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), String> {
         inspectors,
         inspected: Default::default(),
         answers: Default::default(),
-        brokerage: Brokerage::new(&own.with_file_name("countersign-broker"), environment),
+        brokerage,
         rotating: None,
         failed: false,
     };

@@ -13,14 +13,13 @@ use std::thread::JoinHandle;
 
 use countersign_plan::canonical;
 use countersign_plan::digest::Digest;
-use countersign_plan::id::{CaseId, Reference};
+use countersign_plan::id::CaseId;
 use countersign_plan::time::Timestamp;
 
 use crate::checkpoint::{LedgerId, SignCheckpoint};
 use crate::random::RandomPool;
 use crate::reader::LedgerReader;
 use crate::record::{self, Entry, EntryError, MAX_ENTRIES, MAX_PAYLOAD, RecordKind, Salt};
-use crate::redact::{Redactor, SecretTooShort};
 use crate::seal::{Bound, CaseKey, MasterKey, SealError};
 use crate::store::{ReadStore, Store, StoreError};
 
@@ -66,6 +65,9 @@ pub enum AppendError {
     #[error("the ledger is closed")]
     Closed,
 }
+
+/// Takes the values of known secrets out of a payload; none where it holds none.
+pub type Redact = Box<dyn Fn(&serde_json::Value) -> Option<serde_json::Value> + Send + Sync>;
 
 /// What is called when entries are durable, or will never be.
 pub type Reply = Box<dyn FnOnce(Result<Recorded, AppendError>) + Send>;
@@ -171,7 +173,7 @@ impl Shared {
 pub struct Ledger {
     id: LedgerId,
     shared: Arc<Shared>,
-    redactor: RwLock<Redactor>,
+    redact: RwLock<Option<Redact>>,
     /// For salts and nonces.
     random: Mutex<RandomPool>,
     master: Arc<MasterKey>,
@@ -205,8 +207,8 @@ impl Ledger {
             .name("ledger-writer".to_owned())
             .spawn(move || opened.writer.run())
             .map_err(OpenError::Thread)?;
-        let (redactor, random) = (RwLock::default(), Mutex::default());
-        Ok(Self { id, shared, redactor, random, master, source, last_at, thread: Some(thread) })
+        let (redact, random) = (RwLock::default(), Mutex::default());
+        Ok(Self { id, shared, redact, random, master, source, last_at, thread: Some(thread) })
     }
 
     /// Which ledger this is.
@@ -221,12 +223,9 @@ impl Ledger {
         self.last_at
     }
 
-    /// From now on the value of this secret is replaced by `[secret:NAME]` in every payload.
-    ///
-    /// # Errors
-    /// The value is too short to be looked for.
-    pub fn register_secret(&self, name: &Reference, value: &str) -> Result<(), SecretTooShort> {
-        self.redactor.write().unwrap_or_else(PoisonError::into_inner).register(name, value)
+    /// From now on payloads are recorded as `redact` leaves them (INV-10).
+    pub fn redact_with(&self, redact: Redact) {
+        *self.redact.write().unwrap_or_else(PoisonError::into_inner) = Some(redact);
     }
 
     /// Writes entries down, together and in this order. Returns at once; [`Ticket::wait`] waits until they are durable.
@@ -324,14 +323,14 @@ impl Ledger {
         if count > MAX_ENTRIES || (count == 0 && !matches!(work, Work::Rotate { .. })) {
             return Err(EntryError::Count(count).into());
         }
-        let redactor = self.redactor.read().unwrap_or_else(PoisonError::into_inner);
+        let redact = self.redact.read().unwrap_or_else(PoisonError::into_inner);
         let mut preimage = Vec::with_capacity(count * 96);
         let mut prepared = Vec::with_capacity(count);
         for (index, entry) in entries.iter().enumerate() {
             record::check(index, entry)?;
             let mut json = canonical::to_vec(&entry.payload);
             record::digest_entry(&mut preimage, entry, &Digest::of(&json));
-            if let std::borrow::Cow::Owned(redacted) = redactor.redact(&entry.payload) {
+            if let Some(redacted) = redact.as_ref().and_then(|redact| redact(&entry.payload)) {
                 json = canonical::to_vec(&redacted);
             }
             if json.len() > MAX_PAYLOAD {

@@ -13,7 +13,6 @@ pub mod merkle;
 mod random;
 pub mod reader;
 pub mod record;
-pub mod redact;
 pub mod rotation;
 pub mod seal;
 pub mod store;

@@ -3,19 +3,22 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
 use aho_corasick::{AhoCorasick, MatchKind};
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
+
+use crate::print::Known;
 
 /// The shortest value that is a secret, in bytes: shorter ones are guessed, and stand in ordinary text.
 pub const SHORTEST: usize = 8;
 /// The shortest form of a value that is looked for, in bytes.
 const SHORTEST_FORM: usize = 4;
 /// How often a secret's name is put in place of its value in one text.
-const NAMED: usize = 1000;
+pub(crate) const NAMED: usize = 1000;
 /// What stands in place of a value without its name: no longer than a value.
-const NAMELESS: &str = "[secret]";
+pub(crate) const NAMELESS: &str = "[secret]";
 /// The shortest run of base64 that is taken for a part of a value.
 const SHORTEST_RUN: usize = 8;
 
@@ -27,6 +30,8 @@ pub struct Redactor {
     marks: Vec<String>,
     /// The length of the longest form that is looked for.
     longest: usize,
+    /// Values that are known by fingerprint only.
+    known: Option<Arc<RwLock<Known>>>,
 }
 
 impl fmt::Debug for Redactor {
@@ -53,12 +58,27 @@ impl Redactor {
         let longest = patterns.iter().map(Vec::len).max().unwrap_or(0);
         // Patterns are few and short; a build that fails leaves nothing to search with, so `redact` then keeps nothing back but all.
         let automaton = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(&patterns).ok();
-        Self { automaton, marks, longest }
+        Self { automaton, marks, longest, known: None }
+    }
+
+    /// The same that looks for these fingerprints too.
+    #[must_use]
+    pub fn with(self, known: Arc<RwLock<Known>>) -> Self {
+        Self { known: Some(known), ..self }
+    }
+
+    fn known(&self) -> Option<RwLockReadGuard<'_, Known>> {
+        self.known.as_ref().map(|known| known.read().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// `bytes` without any known value.
     #[must_use]
     pub fn redact(&self, bytes: Vec<u8>) -> Vec<u8> {
+        let bytes = self.redact_held(bytes);
+        self.known().and_then(|known| known.redact(&bytes)).unwrap_or(bytes)
+    }
+
+    fn redact_held(&self, bytes: Vec<u8>) -> Vec<u8> {
         match &self.automaton {
             None if self.marks.is_empty() => bytes,
             None => Vec::new(),
@@ -75,7 +95,8 @@ impl Redactor {
     /// many bytes that was.
     #[must_use]
     pub fn redact_beginning(&self, mut bytes: Vec<u8>) -> (Vec<u8>, usize) {
-        let left_out = bytes.len().min(self.longest.saturating_sub(1));
+        let longest = self.known().map_or(0, |known| known.longest()).max(self.longest);
+        let left_out = bytes.len().min(longest.saturating_sub(1));
         bytes.truncate(bytes.len().saturating_sub(left_out));
         (self.redact(bytes), left_out)
     }
@@ -84,6 +105,7 @@ impl Redactor {
     #[must_use]
     pub fn finds(&self, bytes: &[u8]) -> bool {
         self.automaton.as_ref().map_or(!self.marks.is_empty(), |automaton| automaton.is_match(bytes))
+            || self.known().is_some_and(|known| known.finds(bytes))
     }
 
     /// `text` without any known value.
@@ -94,7 +116,7 @@ impl Redactor {
 }
 
 /// A value, and what is secret of it alone: the password of `user:password`, key and token of `ID:KEY:TOKEN`, the path of an address.
-fn parts(value: &[u8]) -> Vec<&[u8]> {
+pub(crate) fn parts(value: &[u8]) -> Vec<&[u8]> {
     let mut parts = vec![value];
     let mut rest = value;
     while let Some(at) = rest.iter().position(|byte| *byte == b':') {
@@ -116,7 +138,7 @@ fn parts(value: &[u8]) -> Vec<&[u8]> {
 }
 
 /// The ways in which a value is written.
-fn forms(value: &[u8]) -> Vec<Vec<u8>> {
+pub(crate) fn forms(value: &[u8]) -> Vec<Vec<u8>> {
     let mut forms = vec![value.to_vec(), hex::encode(value).into_bytes(), hex::encode_upper(value).into_bytes()];
     for lower in [false, true] {
         forms.push(percent(value, lower, false));

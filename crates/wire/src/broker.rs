@@ -34,7 +34,7 @@ pub mod to_broker {
         /// Nobody waits for this inference any more.
         #[prost(message, tag = "6")]
         Cancel(Cancel),
-        /// A case ended: everything that was obtained for it is revoked and forgotten.
+        /// A case ended, or the run of its plan: everything that was obtained for it is revoked and forgotten.
         #[prost(message, tag = "7")]
         CaseEnded(CaseEnded),
         /// What do the MCP servers that are reached by network offer now?
@@ -61,6 +61,9 @@ pub mod to_broker {
         /// none.
         #[prost(string, tag = "4")]
         pub state: String,
+        /// What fingerprints of secrets are made with: 32 bytes.
+        #[prost(bytes = "vec", tag = "5")]
+        pub print_key: Vec<u8>,
     }
 
     /// A lease: what one attempt of one step may ask.
@@ -130,12 +133,15 @@ pub mod to_broker {
         pub id: u64,
     }
 
-    /// A case ended.
+    /// A case ended, or its plan did.
     #[derive(Clone, PartialEq, prost::Message)]
     pub struct CaseEnded {
         /// The case.
         #[prost(string, tag = "1")]
         pub case: String,
+        /// Only the run of its plan: what models cost it is counted on.
+        #[prost(bool, tag = "2")]
+        pub goes_on: bool,
     }
 
     /// A question about change requests.
@@ -165,7 +171,7 @@ pub mod to_broker {
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct FromBroker {
     /// What is said.
-    #[prost(oneof = "from_broker::Kind", tags = "1, 2, 3, 4, 5, 6, 7, 8")]
+    #[prost(oneof = "from_broker::Kind", tags = "1, 2, 3, 4, 5, 6, 7, 8, 9")]
     pub kind: Option<from_broker::Kind>,
 }
 
@@ -198,6 +204,34 @@ pub mod from_broker {
         /// The change requests of a service.
         #[prost(message, tag = "8")]
         ChangesRead(ChangesRead),
+        /// Values that no record may hold, beside those said before.
+        #[prost(message, tag = "9")]
+        Known(Known),
+    }
+
+    /// Values that no record may hold.
+    #[derive(Clone, PartialEq, prost::Message)]
+    pub struct Known {
+        /// Their fingerprints.
+        #[prost(message, repeated, tag = "1")]
+        pub prints: Vec<Print>,
+    }
+
+    /// A fingerprint, as `countersign-secret` makes it.
+    #[derive(Clone, PartialEq, prost::Message)]
+    pub struct Print {
+        /// The name of the secret.
+        #[prost(string, tag = "1")]
+        pub name: String,
+        /// Bytes of what was printed.
+        #[prost(uint32, tag = "2")]
+        pub length: u32,
+        /// 16 bits that say where it may stand.
+        #[prost(uint32, tag = "3")]
+        pub filter: u32,
+        /// 16 bytes that say whether it does.
+        #[prost(bytes = "vec", tag = "4")]
+        pub tag: Vec<u8>,
     }
 
     /// The configuration holds, or not.

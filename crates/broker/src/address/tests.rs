@@ -43,6 +43,8 @@ fn lesson_18_every_special_range_is_known_to_its_edges() {
         "::ffff:0.0.0.0",
         "64:ff9b::169.254.1.1",
         "::ffff:224.0.0.1",
+        "fe80::5efe:8.8.8.8",
+        "2606:4700::5efe:0.0.0.0",
     ];
     for text in never {
         assert!(matches!(class(text), Class::Never(_)), "{text}: {:?}", class(text));
@@ -73,6 +75,11 @@ fn lesson_18_every_special_range_is_known_to_its_edges() {
         "2002:808:808::1",
         "2001:0:4136:e378:8000:63bf:f7f7:f7f7",
         "::ffff:0:10.0.0.1",
+        "64:ff9b:1:0a00:0:100::",
+        "64:ff9b:1:2233:08:0808:800:0",
+        "2606:4700::5efe:10.0.0.1",
+        "2606:4700::5efe:127.0.0.1",
+        "fd00::5efe:8.8.8.8",
     ];
     for text in private {
         assert!(matches!(class(text), Class::Private(_)), "{text}: {:?}", class(text));
@@ -90,6 +97,14 @@ fn lesson_18_every_special_range_is_known_to_its_edges() {
         "64:ff9b::a9fe:a9fe",
         "2002:a9fe:a9fe::",
         "64:ff9b:1::6464:64c8",
+        // Prefixes of 48, 56 and 64 bits, with something in the suffix or not.
+        "64:ff9b:1:a9fe:a9:fe00::",
+        "64:ff9b:1:a9fe:a9:fe00:0808:0808",
+        "64:ff9b:1:22a9:fe:a9fe::",
+        "64:ff9b:1:2233:a9:fea9:fe00:0",
+        "2606:4700::5efe:169.254.169.254",
+        "2606:4700::200:5efe:100.100.100.200",
+        "fe80::5efe:169.254.169.254",
     ];
     for text in metadata {
         assert_eq!(class(text), Class::Metadata, "{text}");
@@ -116,6 +131,8 @@ fn lesson_18_every_special_range_is_known_to_its_edges() {
         "2a00:1450::1",
         "2001:4860:4860::8888",
         "2003::1",
+        "2606:4700::5efe:8.8.8.8",
+        "2606:4700::5efd:10.0.0.1",
     ];
     for text in public {
         assert_eq!(class(text), Class::Public, "{text}");
@@ -147,6 +164,20 @@ proptest! {
         prop_assert!(judge("h", IpAddr::V6(six), Reach::Public).is_err());
         if judge("h", IpAddr::V4(Ipv4Addr::from(bits)), Reach::Private).is_err() {
             prop_assert!(judge("h", IpAddr::V6(six), Reach::Private).is_err());
+        }
+    }
+
+    /// Whoever tunnels to it reaches what the IPv4 address is.
+    #[test]
+    fn lesson_18_a_tunnelled_ipv4_address_is_no_easier_to_reach_than_it_is(bits: u32, prefix: u64, marks in 0_u16..4) {
+        let [high, low] = [(bits >> 16) as u16, bits as u16];
+        let prefix = u128::from(prefix) << 64;
+        let suffix = Ipv6Addr::new(0, 0, 0, 0, marks << 8, 0x5efe, high, low);
+        let six = IpAddr::V6(Ipv6Addr::from(prefix | u128::from(suffix)));
+        for reach in [Reach::Public, Reach::Private] {
+            if judge("h", IpAddr::V4(Ipv4Addr::from(bits)), reach).is_err() {
+                prop_assert!(judge("h", six, reach).is_err());
+            }
         }
     }
 

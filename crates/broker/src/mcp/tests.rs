@@ -26,7 +26,7 @@ use crate::events::Events;
 use crate::http::Client;
 use crate::resolve::System;
 use crate::secrets::Value as SecretValue;
-use crate::secrets::{Environment, Secrets};
+use crate::secrets::{Environment, Prints, Secrets};
 
 /// The broker's room, and what it tells the monitor.
 struct House {
@@ -38,8 +38,9 @@ fn house(configuration: &Value) -> House {
     let configuration = Configuration::read(configuration.to_string().as_bytes()).unwrap();
     let client = Arc::new(Client::new(Arc::new(System::new(BTreeMap::new())), None).unwrap());
     let environment = Environment::from([("KEY".to_owned(), SecretValue::new(b"a-key-of-the-server".to_vec()))]);
-    let secrets = Arc::new(Secrets::new(&configuration, environment, Arc::clone(&client)));
     let (events, queue) = mpsc::channel(64);
+    let prints = Prints::new(&[7; 32], mpsc::channel(64).0);
+    let secrets = Arc::new(Secrets::new(&configuration, environment, Arc::clone(&client), prints));
     House { servers: Servers::new(&configuration, secrets, client, Events::new(events)).unwrap(), queue }
 }
 

@@ -63,7 +63,7 @@ pub(crate) fn used(claimed: Claimed, guessed_input: u64, answer_bytes: usize) ->
 pub(crate) enum Spent {
     /// The case's tokens.
     #[error(
-        "the case may use {limit} tokens and has used {spent}; this inference may take {wanted}: raise `budget.case_tokens` or end the case"
+        "the case may use {limit} tokens and has used {spent}; this inference may take {wanted}: raise `budget.tokens_per_case` or end the case"
     )]
     CaseTokens {
         /// The limit.
@@ -74,7 +74,7 @@ pub(crate) enum Spent {
         wanted: u64,
     },
     /// The case's money.
-    #[error("the case may cost {} and has cost {}; this inference may take {}: raise `budget.case_dollars` or end the case", Dollars(*limit), Dollars(*spent), Dollars(*wanted))]
+    #[error("the case may cost {} and has cost {}; this inference may take {}: raise `budget.dollars_per_case` or end the case", Dollars(*limit), Dollars(*spent), Dollars(*wanted))]
     CaseMoney {
         /// The limit.
         limit: u64,
@@ -84,7 +84,7 @@ pub(crate) enum Spent {
         wanted: u64,
     },
     /// The day's money.
-    #[error("the day may cost {} and has cost {}; this inference may take {}: raise `budget.day_dollars` or wait for the next day (UTC)", Dollars(*limit), Dollars(*spent), Dollars(*wanted))]
+    #[error("the day may cost {} and has cost {}; this inference may take {}: raise `budget.dollars_per_day` or wait for the next day (UTC)", Dollars(*limit), Dollars(*spent), Dollars(*wanted))]
     DayMoney {
         /// The limit.
         limit: u64,

@@ -77,6 +77,7 @@ impl House {
             epoch: EPOCH,
             configuration: configuration.as_bytes().to_vec(),
             state: String::new(),
+            print_key: vec![9; 32],
         }));
         self.wait(|kind| match kind {
             from_broker::Kind::Booted(booted) => Some(booted.clone()),
@@ -107,6 +108,7 @@ impl House {
             }
             match kind {
                 from_broker::Kind::Event(event) => self.events.push(event),
+                from_broker::Kind::Known(_) | from_broker::Kind::Progress(_) => {}
                 other => panic!("not waited for: {other:?}"),
             }
         }

@@ -86,7 +86,7 @@ fn nothing_is_asked_before_boot_after_release_and_after_the_case() {
     house.send(Kind::Release(to_broker::Release { lease: first }));
     assert!(house.refusal(first, ask::Kind::Fetch(get(&server.url("/")))).message.contains("no lease"));
     let second = house.lease(granted(&server));
-    house.send(Kind::CaseEnded(to_broker::CaseEnded { case: house::CASE.to_owned() }));
+    house.send(Kind::CaseEnded(to_broker::CaseEnded { case: house::CASE.to_owned(), goes_on: false }));
     assert!(house.refusal(second, ask::Kind::Fetch(get(&server.url("/")))).message.contains("no lease"));
     assert_eq!(server.seen().len(), 1);
 }

@@ -83,7 +83,7 @@ fn inv_10_no_copy_of_a_value_outlives_its_case_in_the_brokers_memory() {
     let pid = house.child.id();
     let during = search(pid, wanted);
     assert!(during.iter().all(|count| *count > 0), "the search finds what is there: {during:?}");
-    house.send(Kind::CaseEnded(to_broker::CaseEnded { case: CASE.to_owned() }));
+    house.send(Kind::CaseEnded(to_broker::CaseEnded { case: CASE.to_owned(), goes_on: false }));
     // The end of a case is not answered.
     let until = Instant::now() + Duration::from_secs(60);
     let mut after = search(pid, wanted);

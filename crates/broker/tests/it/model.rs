@@ -57,6 +57,38 @@ fn an_answer_is_streamed_whatever_the_boundaries_of_its_pieces() {
     }
 }
 
+/// INV-10: what a planner may have read somewhere goes to no provider, even where nobody has used it as a secret yet, and even
+/// when the case that used it is over.
+#[test]
+fn a_value_that_nobody_has_used_yet_goes_to_no_provider() {
+    use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+    let folder = tempfile::tempdir().unwrap();
+    let (token, program) = (folder.path().join("token"), folder.path().join("print"));
+    let write = |path: &std::path::Path, text: &str, mode: u32| {
+        let mut options = std::fs::File::options();
+        let file = options.create_new(true).write(true).mode(mode).open(path).unwrap();
+        std::io::Write::write_all(&mut &file, text.as_bytes()).unwrap();
+        file.set_permissions(std::fs::Permissions::from_mode(mode)).unwrap();
+    };
+    write(&token, "of-a-file-0123456789", 0o600);
+    write(&program, "#!/bin/sh\necho of-a-program-0123456789\n", 0o700);
+    let server = Server::start([Reply::stream(TEXT)]);
+    let configuration = at(&server, "openai", "").replace(
+        "secrets: {",
+        &format!(
+            "secrets: {{filed: {{from: {{file: {}}}}}, printed: {{from: {{command: [{}]}}}}, ",
+            token.display(),
+            program.display()
+        ),
+    );
+    let mut broker = Broker::start(&configuration, &[("MODEL_KEY", KEY)]);
+    let said = "of-a-file-0123456789 of-a-program-0123456789 b2YtYS1maWxlLTAxMjM0NTY3ODk";
+    broker.infer("case-1", &request(said)).answer();
+    let body = server.seen()[0].json().to_string();
+    assert!(!body.contains("0123456789") && !body.contains("b2YtYS1maWxl"), "{body}");
+    assert!(body.contains("[secret filed]") && body.contains("[secret printed]"), "{body}");
+}
+
 #[test]
 fn a_schema_becomes_what_each_provider_has_for_it() {
     let mut asked = request("Plan.");

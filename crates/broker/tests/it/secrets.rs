@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex};
 
 use countersign_plan::egress::Egress;
 use countersign_secret::handover::Asking;
+use countersign_wire::broker::from_broker;
 use countersign_wire::broker::to_broker::{self, Kind};
 use countersign_wire::egress::{ask, reply};
 
@@ -181,7 +182,7 @@ fn dynamic_credentials_live_as_long_as_their_case() {
         assert_eq!(seen.header("authorization"), Some("Bearer v-reader-1:A1a-password-1"));
     }
     assert_eq!(vault.server.seen()[0].header("x-vault-namespace"), Some("team-a"));
-    house.send(Kind::CaseEnded(to_broker::CaseEnded { case: CASE.to_owned() }));
+    house.send(Kind::CaseEnded(to_broker::CaseEnded { case: CASE.to_owned(), goes_on: false }));
     while vault.lines().len() < 2 {
         std::thread::yield_now();
     }
@@ -193,6 +194,36 @@ fn dynamic_credentials_live_as_long_as_their_case() {
     let id = house.lease(egress(&server));
     assert_eq!(house.fetched(id, ask(&server)).status, 200);
     assert_eq!(server.seen()[2].header("authorization"), Some("Bearer v-reader-2:A1a-password-2"));
+}
+
+/// INV-6: a model is asked for the answer when the credentials of the run are gone, and what the case spent is still counted.
+#[test]
+fn credentials_die_with_the_plan_before_its_answer_is_written() {
+    let vault = Vault::start(3600, true);
+    let server = Server::saying(&ok("x"));
+    let folder = tempfile::tempdir().unwrap();
+    let script = folder.path().join("script");
+    fs::write(&script, "schema: countersign.script/v1\nanswers: [{text: done}]\n").unwrap();
+    let configuration = format!(
+        "schema: countersign.broker/v1\nsecrets:\n  t: {{from: {{env: TOKEN}}}}\n  s: {{from: {{vault: {{address: 'http://{}', token: t, {DYNAMIC}}}}}}}\nproviders: {{p: {{kind: scripted, script: '{}'}}}}\n",
+        vault.server.address,
+        script.display()
+    );
+    let mut house = House::start(&configuration, &[("TOKEN", "hvs.token-0123456789")]);
+    let id = house.lease(egress(&server));
+    assert_eq!(house.fetched(id, ask(&server)).status, 200);
+    house.send(Kind::CaseEnded(to_broker::CaseEnded { case: CASE.to_owned(), goes_on: true }));
+    let request = serde_json::json!({"messages": [{"role": "user", "content": "the answer"}], "max_tokens": 10});
+    let infer = to_broker::Infer {
+        id: 5,
+        case: CASE.to_owned(),
+        provider: String::new(),
+        secrecy: "public".to_owned(),
+        request: request.to_string().into_bytes(),
+    };
+    house.send(Kind::Infer(infer));
+    house.wait(|kind| matches!(kind, from_broker::Kind::Inferred(_)).then_some(()));
+    assert_eq!(vault.lines(), ["GET /v1/database/creds/reader", "PUT /v1/sys/leases/revoke"]);
 }
 
 #[test]
@@ -243,7 +274,7 @@ fn a_key_and_value_secret_is_read_and_its_token_read_again_when_it_was_rotated()
     // Another case reads for itself, with the new token.
     *vault.token.lock().unwrap() = "hvs.other-0123456789".to_owned();
     file(&token, "hvs.other-0123456789", 0o600);
-    house.send(Kind::CaseEnded(to_broker::CaseEnded { case: CASE.to_owned() }));
+    house.send(Kind::CaseEnded(to_broker::CaseEnded { case: CASE.to_owned(), goes_on: false }));
     let spec = crate::house::spec(egress(&server));
     let mut claims = crate::house::claims(&spec, "other");
     claims.case = "c2".parse().unwrap();

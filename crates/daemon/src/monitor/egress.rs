@@ -5,12 +5,15 @@ use std::fs::File;
 use std::io::Read as _;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use countersign_gate::event::Event;
+use countersign_ledger::Ledger;
 use countersign_plan::digest::Digest;
 use countersign_plan::document::Bounds;
 use countersign_plan::id::CaseId;
+use countersign_secret::print::{Known, Press, Print};
 use countersign_wire::broker::from_broker::{self, Booted};
 use countersign_wire::broker::to_broker::{self, Boot, CaseEnded, Describe, Lease};
 use countersign_wire::operator::BrokerView;
@@ -54,14 +57,30 @@ pub(crate) struct Brokerage {
     describing: HashMap<u64, OperateReply>,
     /// Services whose change requests are being read.
     reading: HashMap<u64, String>,
-    /// Proposals that wait for them.
+    /// Proposals that wait for them, or for the broker to know its configuration.
     parked: Vec<(Kind, Peer, ProposeReply)>,
+    /// The last one ended before it knew its configuration.
+    mute: bool,
+    /// What fingerprints of secrets are made with, and those that are known.
+    print_key: [u8; 32],
+    known: Arc<RwLock<Known>>,
 }
 
 impl Brokerage {
     /// A broker that does not run yet, with the variables that its configuration names.
-    pub(crate) fn new(program: &Path, environment: Option<OwnedFd>) -> Self {
-        Self {
+    /// No record holds a value from then on when the broker has said its fingerprint.
+    ///
+    /// # Errors
+    /// The system gives no random bytes.
+    pub(crate) fn new(program: &Path, environment: Option<OwnedFd>, ledger: &Ledger) -> Result<Self, getrandom::Error> {
+        let mut print_key = [0; 32];
+        getrandom::fill(&mut print_key)?;
+        let known = Arc::new(RwLock::new(Known::new(Press::new(&print_key))));
+        let looked_for = Arc::clone(&known);
+        ledger.redact_with(Box::new(move |payload| {
+            looked_for.read().unwrap_or_else(PoisonError::into_inner).redact_json(payload)
+        }));
+        Ok(Self {
             program: program.to_owned(),
             environment,
             running: None,
@@ -74,7 +93,10 @@ impl Brokerage {
             describing: HashMap::new(),
             reading: HashMap::new(),
             parked: Vec::new(),
-        }
+            mute: false,
+            print_key,
+            known,
+        })
     }
 
     /// A number that no lease, inference or question had.
@@ -110,7 +132,8 @@ impl State {
             // What it may touch is fixed by the configuration that it began with: another takes its place.
             let generation = before.generation();
             std::thread::spawn(move || before.end());
-            self.broker_lost(generation, "the broker's configuration changed; ask again");
+            self.brokerage.given = None;
+            self.broker_lost(generation, "the broker's configuration changed; ask again", true);
         }
         let brokerage = &mut self.brokerage;
         if brokerage.running.is_none() {
@@ -125,7 +148,9 @@ impl State {
         if brokerage.given != Some(digest) {
             let gate_key = self.gate.public_key().to_bytes().to_vec();
             let state = self.folders.state.join(STATE).to_string_lossy().into_owned();
-            brokerage.tell(to_broker::Kind::Boot(Boot { gate_key, epoch: self.gate.epoch(), configuration, state }))?;
+            let print_key = brokerage.print_key.to_vec();
+            let boot = Boot { gate_key, epoch: self.gate.epoch(), configuration, state, print_key };
+            brokerage.tell(to_broker::Kind::Boot(boot))?;
             brokerage.given = Some(digest);
             brokerage.view = None;
         }
@@ -149,6 +174,12 @@ impl State {
     /// Whether there is a configuration for the broker.
     pub(crate) fn is_broker_configured(&self) -> bool {
         self.broker_file().exists()
+    }
+
+    /// Whether the broker that runs was given another one than there is now.
+    pub(super) fn is_broker_configuration_new(&self) -> bool {
+        let given = self.brokerage.given;
+        self.broker_configuration().is_ok_and(|now| given.is_some_and(|given| given != Digest::of(&now)))
     }
 
     fn broker_configuration(&self) -> Result<Vec<u8>, String> {
@@ -194,10 +225,10 @@ impl State {
         }
     }
 
-    /// A case ended: what was obtained for it dies.
-    pub(super) fn broker_case_ended(&self, case: &CaseId) {
+    /// A case ended, or its plan did and it goes on to its answer: what was obtained for it dies.
+    pub(super) fn broker_case_ended(&self, case: &CaseId, goes_on: bool) {
         if let Some(broker) = &self.brokerage.running
-            && let Err(message) = broker.tell(to_broker::Kind::CaseEnded(CaseEnded { case: case.to_string() }))
+            && let Err(message) = broker.tell(to_broker::Kind::CaseEnded(CaseEnded { case: case.to_string(), goes_on }))
         {
             crate::log(&message);
         }
@@ -252,6 +283,7 @@ impl State {
             }
             from_broker::Kind::ChangesRead(read) => self.changes_read(read),
             from_broker::Kind::Event(event) => self.broker_remark(event),
+            from_broker::Kind::Known(known) => self.prints_known(known),
             from_broker::Kind::Progress(progress) => self.thinking(progress.id, progress.bytes),
             from_broker::Kind::Inferred(inferred) => {
                 if let Some(inferred) = self.evaluation(inferred) {
@@ -260,6 +292,17 @@ impl State {
             }
             // Replies go to their step child where they are read.
             from_broker::Kind::Reply(_) => {}
+        }
+    }
+
+    /// Values that no record may hold from now on.
+    fn prints_known(&self, said: from_broker::Known) {
+        let mut known = self.brokerage.known.write().unwrap_or_else(PoisonError::into_inner);
+        for print in said.prints {
+            let from_broker::Print { name, length, filter, tag } = print;
+            if let (Ok(length), Ok(filter), Ok(tag)) = (length.try_into(), filter.try_into(), tag.try_into()) {
+                known.learn(Print { name, length, filter, tag });
+            }
         }
     }
 
@@ -294,7 +337,9 @@ impl State {
             answer(&reply, &serde_json::to_value(&view).unwrap_or_default());
         }
         self.brokerage.view = Some(view);
+        self.brokerage.mute = false;
         self.broker_answered(None);
+        self.unpark();
     }
 
     /// What the broker's configuration holds, once it is known.
@@ -347,6 +392,20 @@ impl State {
         self.configurations.is_service_unread() && !self.brokerage.reading.is_empty()
     }
 
+    /// Whether a proposal waits for the broker to say what no record may hold. Where none is to be had, nothing waits for it: then
+    /// no value is to be had either.
+    pub(super) fn waits_for_prints(&mut self) -> bool {
+        if self.brokerage.mute || !self.is_broker_configured() {
+            return false;
+        }
+        if self.brokerage.running.is_none()
+            && let Err(message) = self.broker()
+        {
+            crate::log(&message);
+        }
+        self.brokerage.running.is_some() && self.brokerage.view.is_none()
+    }
+
     /// Keeps a proposal until the change requests are there, or are not to be had.
     pub(super) fn park(&mut self, kind: Kind, peer: Peer, reply: ProposeReply) {
         self.brokerage.parked.push((kind, peer, reply));
@@ -374,7 +433,7 @@ impl State {
         self.unpark();
     }
 
-    /// Judges what waited for change requests, with those that there are.
+    /// Judges what waited, with the change requests and fingerprints that there are.
     fn unpark(&mut self) {
         if self.brokerage.reading.is_empty() {
             for (kind, peer, reply) in std::mem::take(&mut self.brokerage.parked) {
@@ -396,12 +455,16 @@ impl State {
         if let Some(broker) = self.brokerage.running.take() {
             broker.kill();
         }
-        self.broker_lost(generation, "the broker ended before it answered; it is started again when it is needed");
+        self.broker_lost(
+            generation,
+            "the broker ended before it answered; it is started again when it is needed",
+            false,
+        );
     }
 
     /// Nobody answers what a broker was asked.
-    fn broker_lost(&mut self, generation: u64, lost: &str) {
-        self.brokerage.view = None;
+    fn broker_lost(&mut self, generation: u64, lost: &str, again: bool) {
+        self.brokerage.mute = self.brokerage.view.take().is_none();
         let view = self.no_broker(lost);
         for reply in self.brokerage.asking.drain(..) {
             answer(&reply, &serde_json::to_value(&view).unwrap_or_default());
@@ -412,7 +475,11 @@ impl State {
         self.brokerage.reading.clear();
         self.unpark();
         self.broker_answered(Some(lost));
-        self.nothing_inferred(lost);
+        if again {
+            self.ask_models_again();
+        } else {
+            self.nothing_inferred(lost);
+        }
         self.nothing_evaluated(lost);
         let holders = self.runs.iter().filter_map(|(case, run)| {
             let step = run.step.as_ref()?;

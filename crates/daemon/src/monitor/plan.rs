@@ -4,6 +4,7 @@
 //! take the same road through the gate as anybody's. What does not fit ends the planner and its case (INV-9).
 
 mod demand;
+mod model;
 mod process;
 mod protocol;
 mod run;
@@ -15,18 +16,17 @@ use std::time::{Duration, Instant};
 
 use countersign_gate::directive::Notice;
 use countersign_gate::event::{Event, Goal, PlannerDeed};
-use countersign_plan::digest::Digest;
 use countersign_plan::id::{CaseId, Principal};
 use countersign_plan::resolve::Inputs;
 use countersign_plan::verdict::Code;
 use countersign_policy::deployment::SecrecyLevel;
 use countersign_policy::flow::Label;
-use countersign_wire::broker::to_broker::{self, Cancel};
 use countersign_wire::planner::{Bounds, RunResult, Task, ToPlanner, to_planner};
 use countersign_wire::propose::to_monitor::Pursue;
 use countersign_wire::propose::{CaseEvent, PlannerEvent as Told};
 use serde_json::{Map, Value};
 
+use self::model::Question;
 pub(crate) use self::process::PlannerEvent;
 use self::process::{End, Process};
 use self::protocol::{Protocol, Work};
@@ -46,9 +46,6 @@ const SESSIONS: usize = 32;
 
 /// A planner only computes between two messages.
 const TURN: Duration = Duration::from_secs(60);
-
-/// What a model may take, the broker's own attempts included.
-const MODEL: Duration = Duration::from_secs(900);
 
 /// The planners of this monitor.
 #[derive(Debug, Default)]
@@ -92,14 +89,6 @@ struct Session {
     read: Shown,
     /// The runs so far.
     results: Vec<RunResult>,
-}
-
-/// A question to a model.
-#[derive(Debug)]
-struct Question {
-    id: u64,
-    number: u32,
-    request: Digest,
 }
 
 /// A read of a planner, in a case of its own.
@@ -431,8 +420,7 @@ impl State {
         drop(self.zygote.kill(session.process.id));
         self.plans.reads.retain(|_, goal| goal != case);
         if let Some(question) = &session.question {
-            self.plans.asked.remove(&question.id);
-            self.tell_broker(to_broker::Kind::Cancel(Cancel { id: question.id }));
+            self.ask_no_more(question);
         }
         Some(session)
     }
@@ -448,25 +436,15 @@ impl State {
 
     /// Ends what takes too long.
     pub(super) fn planner_tick(&mut self) {
-        let mut idle = Vec::new();
-        let mut unanswered = Vec::new();
-        for (case, session) in &self.plans.sessions {
-            let waited = session.since.elapsed();
-            if session.process.enforcement.is_none() || session.protocol.thinks() {
-                if waited > TURN {
-                    idle.push(case.clone());
-                }
-            } else if let Some(question) = session.question.as_ref().filter(|_| waited > MODEL) {
-                unanswered.push(question.id);
-            }
-        }
+        let idle = self.plans.sessions.iter().filter(|(_, session)| {
+            let own_turn = session.process.enforcement.is_none() || session.protocol.thinks();
+            own_turn && session.since.elapsed() > TURN
+        });
+        let idle: Vec<CaseId> = idle.map(|(case, _)| case.clone()).collect();
         for case in idle {
             self.planner_lost(&case, &format!("nothing came from it for {} s", TURN.as_secs()));
         }
-        for id in unanswered {
-            self.tell_broker(to_broker::Kind::Cancel(Cancel { id }));
-            self.not_inferred(id, &format!("no model answered within {} s", MODEL.as_secs()));
-        }
+        self.models_tick();
     }
 
     /// The zygote ended, and every planner with it.

@@ -154,7 +154,7 @@ impl State {
             Kind::Watch(_) | Kind::Show(_) => None,
         };
         if let Some((cwd, deployment)) = place
-            && self.waits_for_changes(cwd, deployment, peer)
+            && (self.waits_for_prints() || self.waits_for_changes(cwd, deployment, peer))
         {
             return self.park(kind, peer, reply);
         }

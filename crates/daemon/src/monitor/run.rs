@@ -271,6 +271,7 @@ impl State {
     fn dismiss_executor(&mut self, case: &CaseId) -> bool {
         let Some(run) = self.runs.remove(case) else { return false };
         drop(self.zygote.kill(run.executor));
+        self.broker_case_ended(case, true);
         if let Some(step) = run.step {
             // The step child outlives its executor only until its end is known.
             let gone = Run { executor: 0, waiting: Vec::new(), to_executor: None, leaving: None, step: Some(step) };
@@ -288,6 +289,10 @@ impl State {
             Err(Unsaid::NoMessage(what)) => return self.executor_offended(case, &format!("the executor: {what}")),
             Err(Unsaid::Configuration(reason)) => return self.executor_lost(case, &reason),
         };
+        if matches!(said, Said::Finished(_)) {
+            // Before anybody is asked what to make of it (INV-6).
+            self.broker_case_ended(case, true);
+        }
         self.event(Event::Executor { case: case.clone(), said }, Answer::Nobody);
     }
 

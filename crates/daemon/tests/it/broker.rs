@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
 
+use countersign_audit::verify::{VerifyOptions, verify};
 use countersign_plan::digest::Digest;
 use countersign_plan::verdict::{Decision, Verdict};
 use countersign_wire::propose::CaseEvent;
@@ -114,6 +115,47 @@ fn inv_10_a_program_that_may_see_a_secret_sees_it_and_nobody_else_does() {
     for told in [format!("{events:?}"), format!("{records:?}"), log(&monitor)] {
         assert!(!told.contains(VALUE), "no event, no record and no line of the log says it");
     }
+}
+
+/// INV-10, INV-8: a value that a plan says in its own words is in no record, whatever form it has there, and the records prove as
+/// much as before.
+#[test]
+fn inv_10_no_record_holds_a_value_that_the_broker_knows() {
+    let monitor = Monitor::start_with_broker(SECRETS);
+    keep(&monitor, "token", VALUE);
+    monitor.enroll();
+    let hex: String = VALUE.bytes().map(|byte| format!("{byte:02x}")).collect();
+    let content = format!("the key is {VALUE}, or {hex}");
+    let steps = json!([{"id": "w", "action": "write_file", "args": {"path": "a", "content": content}}]);
+    let (stage, events) = run(&monitor, &plan(&format!("Write {VALUE} down"), steps));
+    assert_eq!(stage, "completed", "{events:#?}");
+    assert_eq!(monitor.read("a").unwrap(), content, "what was approved is what was done");
+    let records = format!("{:?}", monitor.records());
+    let whole = [VALUE.to_owned(), hex, encoded(VALUE, 0), encoded(VALUE, 1), encoded(VALUE, 2)];
+    for form in whole {
+        assert!(!records.contains(&form), "{form}: {records}");
+    }
+    assert!(records.contains("[secret token]"), "{records}");
+    let export = monitor.path("export.jsonl");
+    let audit = countersign_wire::operator::to_monitor::Audit {
+        form: "export".to_owned(),
+        output: export.to_str().unwrap().to_owned(),
+        payloads: true,
+        ..Default::default()
+    };
+    monitor.operate(countersign_wire::operator::to_monitor::Kind::Audit(audit)).unwrap();
+    let options = VerifyOptions { key: Some(monitor.gate_key().1), ..Default::default() };
+    let report = verify(BufReader::new(std::fs::File::open(&export).unwrap()), &options);
+    assert!(report.is_ok(), "{report:#?}");
+}
+
+/// What is the same of a value in base64 wherever it stands, `shift` bytes after a whole group.
+fn encoded(value: &str, shift: usize) -> String {
+    const DIGITS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let bytes: Vec<u8> = std::iter::repeat_n(0, shift).chain(value.bytes()).collect();
+    let bit = |at: usize| bytes[at / 8] >> (7 - at % 8) & 1;
+    let digit = |at: usize| DIGITS[usize::from((0..6).fold(0, |digit, add| digit << 1 | bit(at * 6 + add)))] as char;
+    ((shift * 8).div_ceil(6)..bytes.len() * 8 / 6).map(digit).collect()
 }
 
 /// A house command with the profile `exact` starts itself and nothing that lies beside it; without it, the same line runs.

@@ -86,7 +86,13 @@ impl Broker {
     pub(crate) fn boot(&mut self, configuration: &str) -> String {
         let gate_key = ed25519_dalek::SigningKey::from_bytes(&[7; 32]).verifying_key().to_bytes().to_vec();
         let configuration = format!("schema: countersign.broker/v1\n{configuration}").into_bytes();
-        self.tell(to_broker::Kind::Boot(Boot { gate_key, epoch: 1, configuration, state: self.state.clone() }));
+        self.tell(to_broker::Kind::Boot(Boot {
+            gate_key,
+            epoch: 1,
+            configuration,
+            state: self.state.clone(),
+            print_key: vec![9; 32],
+        }));
         loop {
             if let from_broker::Kind::Booted(booted) = self.hear() {
                 return booted.error;
@@ -99,8 +105,13 @@ impl Broker {
     }
 
     pub(crate) fn hear(&mut self) -> from_broker::Kind {
-        let message: FromBroker = frame::read(&mut self.socket, frame::FRAME_LIMIT).unwrap();
-        message.kind.unwrap()
+        loop {
+            let message: FromBroker = frame::read(&mut self.socket, frame::FRAME_LIMIT).unwrap();
+            match message.kind.unwrap() {
+                from_broker::Kind::Known(_) => {}
+                kind => return kind,
+            }
+        }
     }
 
     /// Begins an inference and does not wait for it; its number.
@@ -145,7 +156,7 @@ impl Broker {
     }
 
     pub(crate) fn case_ended(&mut self, case: &str) {
-        self.tell(to_broker::Kind::CaseEnded(CaseEnded { case: case.to_owned() }));
+        self.tell(to_broker::Kind::CaseEnded(CaseEnded { case: case.to_owned(), goes_on: false }));
     }
 
     /// The most memory that it ever had, in KiB.

@@ -3,24 +3,19 @@
 use countersign_gate::directive::Notice;
 use countersign_gate::event::{Event, PlannerDeed, Submission};
 use countersign_plan::canonical;
-use countersign_plan::digest::Digest;
 use countersign_plan::id::CaseId;
 use countersign_plan::intent;
 use countersign_plan::observation::Ending;
 use countersign_plan::permit::Phase;
 use countersign_plan::verdict::{Code, Decision, Mode, Verdict};
-use countersign_wire::broker::Account;
-use countersign_wire::broker::from_broker::Inferred;
-use countersign_wire::broker::to_broker;
-use countersign_wire::infer::{Failure, FailureKind, Outcome, Usage};
 use countersign_wire::planner::{Surface, to_planner};
 use countersign_wire::propose::{CaseEvent, PlannerEvent as Told};
 use serde_json::{Map, Value, json};
 
 use super::super::{Answer, State};
+use super::Reading;
 use super::protocol::Demand;
 use super::surface::Secrets;
-use super::{Question, Reading};
 
 impl State {
     pub(super) fn demand(&mut self, case: &CaseId, demand: Demand) {
@@ -35,84 +30,6 @@ impl State {
                 self.event(Event::Planner { case: case.clone(), did: PlannerDeed::GaveUp { reason } }, Answer::Nobody);
             }
         }
-    }
-
-    /// A question to a model, with what the planner cannot be believed about: the case, and how secret what it has read is.
-    fn infer(&mut self, case: &CaseId, request: Vec<u8>) {
-        // One that has to make room for another forgets what it was asked: before this is.
-        let ready = self.broker().map(|_| ());
-        let id = self.brokerage.number();
-        let Some(session) = self.plans.sessions.get_mut(case) else { return };
-        let number = session.protocol.inferences();
-        session.question = Some(Question { id, number, request: Digest::of(&request) });
-        let ask = to_broker::Kind::Infer(to_broker::Infer {
-            id,
-            case: case.to_string(),
-            provider: session.provider.clone(),
-            secrecy: session.secrecy.as_str().to_owned(),
-            request,
-        });
-        self.plans.asked.insert(id, case.clone());
-        if let Err(message) = ready.and_then(|()| self.broker()?.tell(ask)) {
-            self.not_inferred(id, &message);
-        }
-    }
-
-    /// The broker's word on a question.
-    pub(in super::super) fn inferred(&mut self, inferred: Inferred) {
-        let Some(case) = self.plans.asked.remove(&inferred.id) else { return };
-        let Some(session) = self.plans.sessions.get_mut(&case) else { return };
-        let Some(question) = session.question.take() else { return };
-        let account = serde_json::from_slice::<Account>(&inferred.account).ok();
-        let account = account.and_then(|account| serde_json::to_value(account).ok()).unwrap_or_default();
-        let did = PlannerDeed::Inferred {
-            number: question.number,
-            request: question.request,
-            answer: Digest::of(&inferred.outcome),
-            secrecy: session.secrecy.as_str().to_owned(),
-            account: account.clone(),
-        };
-        self.watchers.event(&case, CaseEvent::Planner(Told::Inferred { number: question.number, account }));
-        self.did(&case, did, to_planner::Kind::Inferred(to_planner::Inferred { outcome: inferred.outcome }));
-    }
-
-    /// A question that no model answers.
-    pub(super) fn not_inferred(&mut self, id: u64, message: &str) {
-        let outcome = Outcome::Failure(Failure { kind: FailureKind::Unavailable, message: message.to_owned() });
-        let account = Account {
-            provider: String::new(),
-            model: String::new(),
-            outcome: "unavailable".to_owned(),
-            usage: Usage::default(),
-            attempts: 0,
-            millis: 0,
-        };
-        let outcome = serde_json::to_vec(&outcome).unwrap_or_default();
-        let account = serde_json::to_vec(&account).unwrap_or_default();
-        self.inferred(Inferred { id, outcome, account });
-    }
-
-    /// The broker is gone, and every question with it.
-    pub(in super::super) fn nothing_inferred(&mut self, message: &str) {
-        let asked: Vec<u64> = self.plans.asked.keys().copied().collect();
-        for id in asked {
-            self.not_inferred(id, message);
-        }
-    }
-
-    /// The model is answering: for those who watch.
-    pub(in super::super) fn thinking(&mut self, id: u64, bytes: u64) {
-        if let Some(case) = self.plans.asked.get(&id) {
-            self.watchers.passing(case, &CaseEvent::Planner(Told::Thinking { bytes }));
-        }
-    }
-
-    /// Tokens that the model's question and answer have together; 0 where the broker does not say.
-    pub(super) fn context_of(&self, provider: &str) -> u32 {
-        let providers = self.broker_view().map(|view| view.facts.providers.as_slice()).unwrap_or_default();
-        // The first is the default.
-        let asked = providers.iter().find(|known| provider.is_empty() || known.name == provider);
-        asked.map_or(0, |known| known.max_context)
     }
 
     /// The secrets that a plan may name.
