@@ -17,6 +17,7 @@ mod fetch;
 mod grant;
 mod http;
 mod inference;
+mod kept;
 mod lease;
 mod mail;
 mod mcp;

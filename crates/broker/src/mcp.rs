@@ -3,11 +3,11 @@
 //! The protocol is the official SDK's; this room decides what of it happens. Each call has a session of its own, so nothing that a
 //! server learnt in one case is there in another. Before a call the tool is listed and its definition compared with the pin of
 //! the grant: a server that changed its mind about what a tool is (a rug pull), that dropped it or offers it twice is not asked
-//! for it again until the configuration is booted anew. What servers ask of their clients (models, roots, a user's input) is
+//! for it again until a person has pinned what it is now, even if it says what it said before. What servers ask of their clients (models, roots, a user's input) is
 //! refused, and nothing is ever sent twice.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use countersign_plan::egress::McpGrant;
@@ -24,6 +24,7 @@ use crate::configuration::{Configuration, Mcp, endpoint};
 use crate::events::Events;
 use crate::http::Client;
 use crate::mcp::lines::Lines;
+use crate::mcp::quarantine::Quarantine;
 use crate::mcp::session::Session;
 use crate::mcp::transport::Http;
 use crate::refusal::Refusal;
@@ -31,6 +32,7 @@ use crate::secrets::Secrets;
 
 mod definition;
 mod lines;
+pub(crate) mod quarantine;
 mod session;
 mod transport;
 
@@ -46,8 +48,8 @@ pub(crate) struct Servers {
     secrets: Arc<Secrets>,
     client: Arc<Client>,
     events: Events,
-    /// Tools that changed, by server.
-    quarantined: Mutex<BTreeSet<(String, String)>>,
+    /// Tools that changed.
+    quarantine: Quarantine,
 }
 
 impl Servers {
@@ -60,13 +62,14 @@ impl Servers {
         secrets: Arc<Secrets>,
         client: Arc<Client>,
         events: Events,
+        quarantine: Quarantine,
     ) -> Result<Self, String> {
         for (name, server) in &configuration.mcp {
             if let Some(url) = &server.url {
                 Url::parse(url).map_err(|error| format!("/mcp/{}/url: {error}", text::escape(name)))?;
             }
         }
-        Ok(Self { servers: configuration.mcp.clone(), secrets, client, events, quarantined: Mutex::default() })
+        Ok(Self { servers: configuration.mcp.clone(), secrets, client, events, quarantine })
     }
 
     /// What the monitor may know of them.
@@ -131,11 +134,10 @@ impl Servers {
         stdio: Option<DuplexStream>,
     ) -> Result<reply::ToolResult, Refusal> {
         let (server, tool) = (grant.server.as_str(), grant.tool.as_str());
-        let place = (server.to_owned(), tool.to_owned());
-        if self.quarantined().contains(&place) {
+        if self.quarantine.holds(grant) {
             let message = format!(
-                "the tool {} of {} is in quarantine since its definition changed; look at what it says now, pin that if it is \
-                 right, and start the broker anew",
+                "the tool {} of {} is in quarantine since its definition changed; look at what it says now and pin that if it is \
+                 right (to trust the old pin again, take its line out of `broker/quarantine.json` in the state folder)",
                 text::escape(tool),
                 text::escape(server)
             );
@@ -147,7 +149,7 @@ impl Servers {
             Some(stdio) => inside(server, stdio, deadline).await?,
             None => self.reach(case, server, deadline).await?,
         };
-        let outcome = self.asked(&session, grant, ask, place).await;
+        let outcome = self.asked(&session, grant, ask).await;
         for request in session.refused() {
             let message =
                 format!("the server {} asked its client for {request}, which was refused", text::escape(server));
@@ -157,19 +159,14 @@ impl Servers {
         outcome
     }
 
-    async fn asked(
-        &self,
-        session: &Session,
-        grant: &McpGrant,
-        ask: &ask::Mcp,
-        place: (String, String),
-    ) -> Result<reply::ToolResult, Refusal> {
+    async fn asked(&self, session: &Session, grant: &McpGrant, ask: &ask::Mcp) -> Result<reply::ToolResult, Refusal> {
         let arguments = session::arguments(&ask.arguments).map_err(Refusal::refused)?;
         let tools = session.tools().await.map_err(|stop| stop.refusal(&grant.server, false))?;
         if let Err(changed) = definition::compare(&tools, &grant.tool, grant.definition) {
-            self.quarantined().insert(place);
+            let unwritten = self.quarantine.add(grant).err().map(|why| format!(" (not written down: {why})"));
             let (tool, server) = (text::escape(&grant.tool), text::escape(&grant.server));
-            let message = format!("the tool {tool} of the MCP server {server} was not called: {changed}");
+            let more = unwritten.unwrap_or_default();
+            let message = format!("the tool {tool} of the MCP server {server} was not called: {changed}{more}");
             return Err(Refusal { alert: true, ..Refusal::refused(message) });
         }
         session.call(&grant.tool, arguments).await.map_err(|stop| stop.refusal(&grant.server, true))
@@ -197,10 +194,6 @@ impl Servers {
         settings.reinit_on_expired_session = false;
         let transport = StreamableHttpClientTransport::with_client(http, settings);
         Session::begin(transport, deadline).await.map_err(|stop| stop.refusal(server, false))
-    }
-
-    fn quarantined(&self) -> std::sync::MutexGuard<'_, BTreeSet<(String, String)>> {
-        self.quarantined.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

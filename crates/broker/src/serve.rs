@@ -21,6 +21,7 @@ use crate::events::Events;
 use crate::http::Client;
 use crate::lease::Admission;
 use crate::mcp::Servers;
+use crate::mcp::quarantine::Quarantine;
 use crate::model::{Models, Spent};
 use crate::outbox;
 use crate::refusal::Refusal;
@@ -59,6 +60,7 @@ pub(crate) async fn serve(
         leaving: BTreeMap::new(),
         spent: Spent::default(),
         prints: None,
+        quarantine: Quarantine::default(),
         tasks: JoinSet::new(),
         granted,
     };
@@ -91,6 +93,8 @@ struct Broker {
     spent: Spent,
     /// Values that were known once; they stay so under the next configuration.
     prints: Option<Prints>,
+    /// Tools that changed; no configuration lets them out.
+    quarantine: Quarantine,
     tasks: JoinSet<()>,
     /// What this process may touch, for good.
     granted: Needs,
@@ -170,10 +174,11 @@ impl Broker {
         let same = earlier.filter(|earlier| earlier.is_of(gate, boot.epoch));
         self.admission = Some(same.unwrap_or(Admission::new(gate, boot.epoch)));
         self.spent.open(&boot.state)?;
+        self.quarantine.open(&boot.state)?;
         let key = boot.print_key.as_slice().try_into().map_err(|_| "the key of fingerprints has 32 bytes")?;
         let prints = self.prints.get_or_insert_with(|| Prints::new(key, self.queue.clone())).clone();
-        let environment = self.environment.clone();
-        let parts = Parts::open(&boot.configuration, environment, &self.queue, self.spent.clone(), prints)?;
+        let lasting = (self.spent.clone(), prints, self.quarantine.clone());
+        let parts = Parts::open(&boot.configuration, self.environment.clone(), &self.queue, lasting)?;
         let facts = Facts { confinement: self.granted.say(), ..parts.facts() };
         let facts = serde_json::to_vec(&facts).map_err(|error| error.to_string())?;
         self.parts = Some(Arc::new(parts));
@@ -302,8 +307,7 @@ impl Parts {
         configuration: &[u8],
         environment: Environment,
         queue: &mpsc::Sender<FromBroker>,
-        spent: Spent,
-        prints: Prints,
+        (spent, prints, quarantine): (Spent, Prints, Quarantine),
     ) -> Result<Self, String> {
         let configuration = Configuration::read(configuration).map_err(|error| error.to_string())?;
         let authorities = configuration.authorities.as_deref().map(authorities).transpose()?;
@@ -313,7 +317,7 @@ impl Parts {
         let secrets = Arc::new(Secrets::new(&configuration, environment, Arc::clone(&client), prints));
         let events = Events::new(queue.clone());
         let models = Models::new(&configuration, Arc::clone(&secrets), Arc::clone(&client), events.clone(), spent)?;
-        let mcp = Servers::new(&configuration, Arc::clone(&secrets), Arc::clone(&client), events.clone())?;
+        let mcp = Servers::new(&configuration, Arc::clone(&secrets), Arc::clone(&client), events.clone(), quarantine)?;
         Ok(Self { configuration, client, secrets, models, mcp, events, authorities })
     }
 

@@ -64,6 +64,7 @@ fn misbehave(goal: &str, socket: &mut UnixStream) -> Outcome {
         "read with a tool that it did not load" => {
             say(socket, Kind::Read(Read { action: "memory_read".to_owned(), args: br#"{"key": "k"}"#.to_vec() }))?;
         }
+        "propose a tool that it did not load" => say(socket, Kind::Propose(Propose { draft: plan("") }))?,
         "load everything at once" => {
             say(socket, Kind::LoadTools(LoadTools { groups: vec!["files".to_owned(); 1000] }))?;
         }
@@ -73,6 +74,8 @@ fn misbehave(goal: &str, socket: &mut UnixStream) -> Outcome {
                 "args": {{"argv": ["sh", "-c", "true"]}}}}]}}"#
             )
             .into_bytes();
+            say(socket, Kind::LoadTools(LoadTools { groups: vec!["programs".to_owned()] }))?;
+            let _: ToPlanner = frame::read(socket, frame::FRAME_LIMIT)?;
             say(socket, Kind::Propose(Propose { draft: asking }))?;
             let _: ToPlanner = frame::read(socket, frame::FRAME_LIMIT)?;
             say(socket, Kind::Answer(Answer { text: "it is done".to_owned() }))?;

@@ -219,6 +219,8 @@ pub enum PlannerDeed {
     Started {
         /// How far its sandbox holds.
         enforcement: Value,
+        /// What it sees from the start, as in `Loaded`; none for one that only answers.
+        surface: Option<Digest>,
     },
     /// It loaded tools.
     Loaded {

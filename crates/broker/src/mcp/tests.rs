@@ -24,6 +24,7 @@ use super::{Servers, definition};
 use crate::configuration::Configuration;
 use crate::events::Events;
 use crate::http::Client;
+use crate::mcp::quarantine::Quarantine;
 use crate::resolve::System;
 use crate::secrets::Value as SecretValue;
 use crate::secrets::{Environment, Prints, Secrets};
@@ -41,7 +42,10 @@ fn house(configuration: &Value) -> House {
     let (events, queue) = mpsc::channel(64);
     let prints = Prints::new(&[7; 32], mpsc::channel(64).0);
     let secrets = Arc::new(Secrets::new(&configuration, environment, Arc::clone(&client), prints));
-    House { servers: Servers::new(&configuration, secrets, client, Events::new(events)).unwrap(), queue }
+    House {
+        servers: Servers::new(&configuration, secrets, client, Events::new(events), Quarantine::default()).unwrap(),
+        queue,
+    }
 }
 
 fn plain() -> House {

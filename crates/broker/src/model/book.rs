@@ -3,20 +3,17 @@
 //! An estimate is in the file before its inference is sent, and what was used takes its place after. What was under way when the
 //! broker died counts as its estimate. A file that cannot be read or written stops inferences, not the count.
 
-use std::fs::File;
-use std::io::{self, Read as _, Write as _};
+use std::io;
 use std::os::unix::fs::DirBuilderExt as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use countersign_plan::document::{self, Bounds};
 use countersign_wire::infer::Usage;
-use rustix::fs::{Mode, OFlags};
 
 use super::budget::{Budgets, Kept, Limits, Record, Spent};
+use crate::kept;
 
-/// The file, and what it is while it is written.
+/// The file.
 const FILE: &str = "spent.json";
-const NEW: &str = "spent.json.new";
 
 /// Budgets, and where they are kept.
 #[derive(Debug, Default)]
@@ -38,19 +35,11 @@ impl Book {
         let folder = PathBuf::from(folder);
         let at = |what: &dyn std::fmt::Display| format!("what was spent, {}: {what}", folder.join(FILE).display());
         std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder).map_err(|error| at(&error))?;
-        let mut bytes = Vec::new();
-        match File::open(folder.join(FILE)) {
-            Ok(file) => {
-                let limit = u64::try_from(Bounds::CONFIG.bytes).unwrap_or(u64::MAX).saturating_add(1);
-                file.take(limit).read_to_end(&mut bytes).map_err(|error| at(&error))?;
-                let record = document::from_json(&bytes, Bounds::CONFIG).and_then(document::typed::<Record>);
-                self.budgets.restore(record.map_err(|error| at(&error))?).map_err(|error| at(&error))?;
-            }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => return Err(at(&error)),
+        if let Some(record) = kept::read::<Record>(&folder, FILE).map_err(|error| at(&error))? {
+            self.budgets.restore(record).map_err(|error| at(&error))?;
         }
         // Whether it can be written is known now, not with the first inference.
-        write(&folder, &self.budgets.record()).map_err(|error| at(&error))?;
+        kept::write(&folder, FILE, &self.budgets.record()).map_err(|error| at(&error))?;
         self.folder = Some(folder);
         Ok(())
     }
@@ -90,19 +79,8 @@ impl Book {
     }
 
     fn write(&self) -> io::Result<()> {
-        self.folder.as_deref().map_or(Ok(()), |folder| write(folder, &self.budgets.record()))
+        self.folder.as_deref().map_or(Ok(()), |folder| kept::write(folder, FILE, &self.budgets.record()))
     }
-}
-
-/// Whole, or not at all.
-fn write(folder: &Path, record: &Record) -> io::Result<()> {
-    let new = folder.join(NEW);
-    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let mut file = File::from(rustix::fs::open(&new, flags, Mode::RUSR | Mode::WUSR)?);
-    file.write_all(&serde_json::to_vec(record)?)?;
-    file.sync_data()?;
-    std::fs::rename(&new, folder.join(FILE))?;
-    File::open(folder)?.sync_all()
 }
 
 #[cfg(test)]

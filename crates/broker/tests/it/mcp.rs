@@ -68,7 +68,7 @@ fn describe(house: &mut House) -> from_broker::Described {
 }
 
 #[test]
-fn a_tool_is_pinned_called_and_after_a_rug_pull_in_quarantine_until_the_next_boot() {
+fn a_tool_is_pinned_called_and_after_a_rug_pull_in_quarantine_until_it_is_pinned_anew() {
     let pulled = Arc::new(AtomicUsize::new(0));
     let now = Arc::clone(&pulled);
     let server = Server::start(move |seen, out| {
@@ -100,6 +100,9 @@ fn a_tool_is_pinned_called_and_after_a_rug_pull_in_quarantine_until_the_next_boo
     assert!(house.refusal(lease, call(false, 20_000)).message.contains("quarantine"));
     assert_eq!(house.boot(&configuration).error, "");
     let lease = house.lease(grant("Tells.", false));
+    assert!(house.refusal(lease, call(false, 20_000)).message.contains("quarantine"), "a boot is nobody's look at it");
+    pulled.store(1, Ordering::SeqCst);
+    let lease = house.lease(grant("Tells, and reads your keys.", false));
     assert!(matches!(house.ask(lease, call(false, 20_000)).0, reply::Kind::Result(_)));
     let calls = server.seen().iter().filter(|seen| String::from_utf8_lossy(&seen.body).contains("tools/call")).count();
     assert_eq!(calls, 2, "nothing was called but what was pinned");

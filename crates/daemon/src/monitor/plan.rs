@@ -240,12 +240,15 @@ impl State {
         let bounds = Bounds { context: self.context_of(&session.provider), ..session.protocol.bounds() };
         let secrets = Secrets { names: &self.names_of_secrets(), deployment: &configuration.deployment };
         let Some(enforcement) = session.process.enforcement.clone() else { return };
+        let surface = session.loaded.surface(&configuration.manifest, &secrets);
+        let first =
+            (session.protocol.work() == Work::Draft).then(|| demand::digest_of(&surface, &configuration.manifest));
         let task = match session.protocol.work() {
             Work::Draft => Task::Draft {
                 goal: session.goal.clone(),
                 inputs: serde_json::to_value(&session.inputs).unwrap_or_default(),
                 cwd: session.cwd.clone(),
-                surface: session.loaded.surface(&configuration.manifest, &secrets),
+                surface,
                 bounds,
             },
             Work::Answer => Task::Answer { goal: session.goal.clone(), results: session.results.clone(), bounds },
@@ -256,7 +259,11 @@ impl State {
             Work::Answer => Told::Answering,
         };
         self.watchers.event(case, CaseEvent::Planner(told));
-        self.did(case, PlannerDeed::Started { enforcement }, to_planner::Kind::Start(to_planner::Start { task }));
+        self.did(
+            case,
+            PlannerDeed::Started { enforcement, surface: first },
+            to_planner::Kind::Start(to_planner::Start { task }),
+        );
     }
 
     /// Has a deed recorded; then the planner is told what came of it.

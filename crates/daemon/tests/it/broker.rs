@@ -121,7 +121,7 @@ fn inv_10_a_program_that_may_see_a_secret_sees_it_and_nobody_else_does() {
 /// much as before.
 #[test]
 fn inv_10_no_record_holds_a_value_that_the_broker_knows() {
-    let monitor = Monitor::start_with_broker(SECRETS);
+    let mut monitor = Monitor::start_with_broker(SECRETS);
     keep(&monitor, "token", VALUE);
     monitor.enroll();
     let hex: String = VALUE.bytes().map(|byte| format!("{byte:02x}")).collect();
@@ -147,6 +147,18 @@ fn inv_10_no_record_holds_a_value_that_the_broker_knows() {
     let options = VerifyOptions { key: Some(monitor.gate_key().1), ..Default::default() };
     let report = verify(BufReader::new(std::fs::File::open(&export).unwrap()), &options);
     assert!(report.is_ok(), "{report:#?}");
+    // What waits for people cannot be taken up from a record without its words: it is let go of, and nothing else is.
+    let steps =
+        json!([{"id": "p", "action": "run_program", "args": {"argv": ["sh", "-c", format!("echo {VALUE} > b")]}}]);
+    let verdict = monitor.submit(&plan("Say it", steps)).unwrap();
+    assert_eq!(verdict.decision, Decision::RequireApproval, "{verdict:#?}");
+    monitor.down();
+    monitor.up().unwrap();
+    println!("{:?} {:?}", monitor.approve(&verdict), monitor.show(&case(&verdict)).stage);
+    let steps = json!([{"id": "w", "action": "write_file", "args": {"path": "c", "content": "x"}}]);
+    assert_eq!(run(&monitor, &plan("Write", steps)).0, "completed");
+    assert_eq!(monitor.read("b"), None);
+    assert!(!format!("{:?}", monitor.records()).contains(VALUE));
 }
 
 /// What is the same of a value in base64 wherever it stands, `shift` bytes after a whole group.

@@ -247,7 +247,7 @@ fn a_sealed_planner_is_kept_warm_for_the_next_goal() {
 }
 
 /// Each of these is tried by a planner that a model took over (INV-5).
-const ATTEMPTS: [&str; 13] = [
+const ATTEMPTS: [&str; 14] = [
     "open a file",
     "use the network",
     "start a program",
@@ -258,6 +258,7 @@ const ATTEMPTS: [&str; 13] = [
     "approve itself",
     "read with a tool that writes",
     "read with a tool that it did not load",
+    "propose a tool that it did not load",
     "load everything at once",
     "go on while people think",
     "leave",
@@ -302,4 +303,34 @@ pub(crate) fn kill(pid: u32) {
         Ok(()) | Err(rustix::io::Errno::SRCH) => {}
         Err(e) => panic!("{e}"),
     }
+}
+
+/// What a case may cost is a hard stop: it pauses, says what raises it, and goes on when that was raised, or ends by a person's word.
+#[test]
+fn a_spent_budget_pauses_its_case_until_a_person_raises_it_or_ends_the_case() {
+    let small = format!("{BROKER}budget: {{tokens_per_case: 5}}\n");
+    let monitor = Monitor::start_with_broker(&small);
+    let answers = json!([turn(json!({"give_up": {"reason": "there is nothing to do"}}))]);
+    let script = json!({"schema": "countersign.script/v1", "answers": answers});
+    std::fs::write(monitor.path("script.json"), script.to_string()).unwrap();
+    let paused = |event: &CaseEvent| matches!(event, CaseEvent::Stage { stage, .. } if stage == "paused");
+    let cases: Vec<String> = ["Do this", "Do that"]
+        .into_iter()
+        .map(|goal| {
+            let case = monitor.pursue(goal).unwrap();
+            let events = monitor.watch(&case, paused);
+            let Some(CaseEvent::Stage { detail, .. }) = events.last() else { panic!("{events:#?}") };
+            assert!(detail.contains("`budget.tokens_per_case`") && detail.contains("broker.yaml"), "{detail}");
+            case
+        })
+        .collect();
+    let halt = countersign_wire::operator::to_monitor::Halt { case: cases[0].clone(), reason: "enough".to_owned() };
+    monitor.operate(Kind::Halt(halt)).unwrap();
+    assert_eq!(monitor.ended(&cases[0]), "halted");
+    monitor.configure_broker(BROKER);
+    let events = monitor.watch(&cases[1], |_| false);
+    let gave_up =
+        |event: &&PlannerEvent| matches!(event, PlannerEvent::GaveUp { reason } if reason.contains("nothing to do"));
+    assert_eq!(planner(&events).iter().filter(|event| gave_up(event)).count(), 1, "{events:#?}");
+    assert!(format!("{:?}", monitor.records()).contains("paused: the case may use 5 tokens"));
 }

@@ -136,8 +136,8 @@ impl Gate {
             return self.end_goal(case, Ending::Abandoned, &message, effects);
         }
         let payload = match did {
-            PlannerDeed::Started { enforcement } => {
-                json!({"started": {"enforcement": record::recordable(&enforcement)}})
+            PlannerDeed::Started { enforcement, surface } => {
+                json!({"started": {"enforcement": record::recordable(&enforcement), "surface": surface}})
             }
             PlannerDeed::Loaded { groups, surface, tools } => {
                 let groups: Vec<String> = groups.iter().take(256).map(|group| record::quoted(group)).collect();

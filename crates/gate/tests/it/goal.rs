@@ -84,7 +84,7 @@ fn a_goal_is_pursued_to_its_answer() {
     let x = Person::new("user:x", 11, &[]);
     house.enroll(&[&x]);
     let case = pursue(&mut house);
-    assert!(tell(&mut house, &case, PlannerDeed::Started { enforcement: json!({"landlock": 6}) }));
+    assert!(tell(&mut house, &case, PlannerDeed::Started { enforcement: json!({"landlock": 6}), surface: None }));
     let (request, answered) = (Digest::of(b"asked"), Digest::of(b"said"));
     let secrecy = "internal".to_owned();
     let account = json!({"provider": "p", "usage": {"input_tokens": 3}});

@@ -3,10 +3,12 @@
 use countersign_gate::directive::Notice;
 use countersign_gate::event::{Event, PlannerDeed, Submission};
 use countersign_plan::canonical;
+use countersign_plan::digest::Digest;
 use countersign_plan::id::CaseId;
 use countersign_plan::intent;
 use countersign_plan::observation::Ending;
 use countersign_plan::permit::Phase;
+use countersign_plan::tool::Manifest;
 use countersign_plan::verdict::{Code, Decision, Mode, Verdict};
 use countersign_wire::planner::{Surface, to_planner};
 use countersign_wire::propose::{CaseEvent, PlannerEvent as Told};
@@ -50,13 +52,7 @@ impl State {
             Err(not) => self.refuse_planner(case, Code::PlannerRefused.as_str(), &not.to_string()),
             Ok(surface) => {
                 let tools = u32::try_from(surface.tools.len()).unwrap_or(u32::MAX);
-                let pinned: Map<String, Value> = configuration
-                    .manifest
-                    .iter()
-                    .filter(|tool| sees(&surface, tool.definition().name.as_str()))
-                    .map(|tool| (tool.definition().name.to_string(), json!(tool.digest())))
-                    .collect();
-                let digest = canonical::digest(&Value::Object(pinned));
+                let digest = digest_of(&surface, &configuration.manifest);
                 let told = Told::Loaded { groups: groups.clone(), tools };
                 self.watchers.event(case, CaseEvent::Planner(told));
                 let surface = serde_json::to_vec(&surface).unwrap_or_default();
@@ -196,6 +192,14 @@ impl State {
     fn draft(&mut self, case: &CaseId, draft: Vec<u8>) {
         match self.proposal(case, draft) {
             Ok(submission) => {
+                let Some(session) = self.plans.sessions.get(case) else { return };
+                let manifest = &submission.configuration.manifest;
+                if let Some(tool) = session.loaded.hidden_in(&submission.document, manifest) {
+                    // Its own code proposes none: it is taken over.
+                    let tool = countersign_plan::text::escape(tool.as_str());
+                    let message = format!("the planner proposed a step with `{tool}`, which it did not load");
+                    return self.planner_violation(case, &message);
+                }
                 self.rates.count(submission.requester.as_str(), std::time::Instant::now());
                 let submission = Submission { revises: Some(case.clone()), ..submission };
                 self.submit(submission, Answer::Drafter(case.clone()));
@@ -222,6 +226,10 @@ impl State {
     }
 }
 
-fn sees(surface: &Surface, name: &str) -> bool {
-    surface.tools.iter().any(|tool| tool.name == name)
+/// Every tool that a planner sees, by the digest of its definition.
+pub(super) fn digest_of(surface: &Surface, manifest: &Manifest) -> Digest {
+    let sees = |name: &str| surface.tools.iter().any(|tool| tool.name == name);
+    let tools = manifest.iter().filter(|tool| sees(tool.definition().name.as_str()));
+    let pinned = tools.map(|tool| (tool.definition().name.to_string(), json!(tool.digest()))).collect();
+    canonical::digest(&Value::Object(pinned))
 }

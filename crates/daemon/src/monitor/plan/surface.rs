@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use countersign_plan::draft::{Draft, Rollback};
 use countersign_plan::id::{Reference, ToolName};
 use countersign_plan::tool::{Driver, Manifest, TargetKind, Tool};
 use countersign_policy::deployment::Deployment;
@@ -103,6 +104,21 @@ impl Loaded {
     pub(crate) fn readable<'a>(&self, name: &str, manifest: &'a Manifest) -> Option<&'a Tool> {
         let name: ToolName = name.parse().ok()?;
         manifest.get(&name).filter(|tool| self.shows(tool) && is_readable(tool))
+    }
+
+    /// A tool that a draft uses, to do or to take back, and that the planner does not see. What is no draft, or what no tool is
+    /// called, is the gate's to refuse.
+    pub(crate) fn hidden_in(&self, draft: &[u8], manifest: &Manifest) -> Option<ToolName> {
+        let draft = Draft::read(draft).ok()?;
+        let used = draft.steps().iter().flat_map(|step| {
+            let back = match &step.rollback {
+                Some(Rollback::Action { action, .. }) => Some(action),
+                Some(Rollback::Snapshot | Rollback::None) | None => None,
+            };
+            [Some(&step.action), back].into_iter().flatten()
+        });
+        let hidden = |name: &&ToolName| manifest.get(name).is_some_and(|tool| !self.shows(tool));
+        used.into_iter().find(hidden).cloned()
     }
 
     fn shows(&self, tool: &Tool) -> bool {
@@ -285,5 +301,27 @@ mod tests {
         assert_eq!(shown("http_request").outputs, ["/status"]);
         assert_eq!(shown("release").secrets, takes("/key", &["api", "unbound"]), "a program is handed it here");
         assert!(shown("read_file").secrets.is_empty() && shown("read_file").outputs.is_empty());
+    }
+    #[test]
+    fn a_draft_uses_what_was_loaded_to_do_and_to_take_back() {
+        let manifest = Manifest::builtin().unwrap();
+        let mut loaded = Loaded::default();
+        let hidden = |loaded: &Loaded, steps: &str| {
+            let draft = format!("{{schema: countersign.plan/v1, goal: g, steps: [{steps}]}}");
+            loaded.hidden_in(draft.as_bytes(), &manifest).map(|name| name.to_string())
+        };
+        let read = "{id: a, action: read_file, args: {path: a}}";
+        let write = "{id: a, action: write_file, args: {path: a, content: x}}";
+        let back = "{id: a, action: read_file, args: {path: a}, rollback: {action: delete_file, args: {path: a}}}";
+        assert_eq!(hidden(&loaded, read), None, "it is there from the start");
+        assert_eq!(hidden(&loaded, write).as_deref(), Some("write_file"));
+        assert_eq!(hidden(&loaded, back).as_deref(), Some("delete_file"));
+        assert_eq!(
+            hidden(&loaded, "{id: a, action: no_such_tool, args: {}}"),
+            None,
+            "the gate says that none is called so"
+        );
+        loaded.load(&["files".to_owned()], &manifest, &none()).unwrap();
+        assert_eq!((hidden(&loaded, write), hidden(&loaded, back)), (None, None));
     }
 }
