@@ -154,7 +154,7 @@ fn inv_10_no_record_holds_a_value_that_the_broker_knows() {
     assert_eq!(verdict.decision, Decision::RequireApproval, "{verdict:#?}");
     monitor.down();
     monitor.up().unwrap();
-    println!("{:?} {:?}", monitor.approve(&verdict), monitor.show(&case(&verdict)).stage);
+    assert!(monitor.approve(&verdict).is_err());
     let steps = json!([{"id": "w", "action": "write_file", "args": {"path": "c", "content": "x"}}]);
     assert_eq!(run(&monitor, &plan("Write", steps)).0, "completed");
     assert_eq!(monitor.read("b"), None);
