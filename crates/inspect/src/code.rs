@@ -4,6 +4,7 @@
 mod calls;
 mod fold;
 mod lex;
+mod rounds;
 mod powershell;
 
 use countersign_plan::inspection::Context;
@@ -60,7 +61,8 @@ impl Machine<'_> {
             return;
         };
         let tokens = fold::constants(&tokens, &self.context.home);
-        let mut seen = Seen { loops: fold::loops(&tokens), ..Seen::default() };
+        let mut seen = Seen { loops: fold::loops(&tokens), tokens: tokens.clone(), ..Seen::default() };
+        self.judge_rounds(language, &tokens);
         for (i, token) in tokens.iter().enumerate() {
             match token {
                 Token::Name(name) => {
@@ -226,7 +228,9 @@ impl Machine<'_> {
     fn does(&mut self, language: Language, does: Does, name: &str, after: &[Token], seen: &mut Seen) {
         let text = |n: usize| argument(after, n).and_then(constant);
         if let Does::Deletes(n, recursive) = does
-            && let Some(found) = argument(after, n).and_then(|tokens| fold::names(tokens, &seen.loops))
+            && let Some(found) = argument(after, n).and_then(|tokens| {
+                fold::names(tokens, &seen.loops).or_else(|| fold::joined_name(tokens, &seen.loops, &seen.tokens))
+            })
         {
             self.touch_path(Effect::Delete, &found, recursive);
             return;
@@ -392,6 +396,8 @@ struct Seen {
     evaluates: bool,
     /// Variables of loops over names of files, with the pattern of those.
     loops: Vec<(String, Word)>,
+    /// All of the code.
+    tokens: Vec<Token>,
     defined: Vec<String>,
     importing: Importing,
 }

@@ -21,6 +21,7 @@ mod catalogue;
 mod code;
 #[cfg(feature = "classifier")]
 pub mod doubt;
+mod file;
 mod host;
 mod inspection;
 mod machine;

@@ -1,14 +1,18 @@
 //! The abstract machine: what it knows while it goes through a line, and how it writes down what would happen.
 
+mod effort;
+mod emptied;
 mod scope;
 mod value;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use countersign_plan::inspection::Context;
 use countersign_plan::text::check_visible;
 use countersign_plan::tool::{Effect, TargetKind};
 
+pub(crate) use effort::{Effort, size};
+pub(crate) use emptied::is_record;
 pub(crate) use scope::{Scope, Variable};
 pub(crate) use value::{Part, Stream, Word};
 
@@ -59,6 +63,12 @@ pub(crate) struct Machine<'a> {
     pub(crate) concurrent: bool,
     /// Whether what is touched is less than the folder that a pattern names.
     pub(crate) narrowed: bool,
+    /// What was done so far, to tell what a loop does.
+    pub(crate) effort: Effort,
+    /// Files that the line itself made: to take them away again destroys nothing.
+    pub(crate) made: BTreeSet<String>,
+    /// Files that were emptied and not filled again, with the program that did it.
+    emptied: BTreeMap<String, String>,
     commands: u32,
     expanded: usize,
 }
@@ -84,6 +94,9 @@ impl<'a> Machine<'a> {
             calls: Vec::new(),
             concurrent: false,
             narrowed: false,
+            effort: Effort::default(),
+            made: BTreeSet::new(),
+            emptied: BTreeMap::new(),
             commands: MAX_COMMANDS,
             expanded: 0,
         }
@@ -159,7 +172,12 @@ impl<'a> Machine<'a> {
         if name.starts_with("/dev/fd/") {
             return;
         }
+        if effect == Effect::Delete && !pattern && self.made.contains(&name) {
+            return;
+        }
+        self.effort.touched(effect, &name, pattern);
         self.judge_place(effect, &name, recursive);
+        self.judge_record(effect, &name);
         let touch = Touch { effect, kind: TargetKind::File, name, pattern, recursive, by: self.by.clone() };
         self.out.touch(touch);
     }
@@ -228,7 +246,10 @@ impl<'a> Machine<'a> {
             self.find(kind, message);
         }
         match read.name {
-            Some(name) => self.touch_other(Effect::Send, TargetKind::Host, name),
+            Some(name) => {
+                self.effort.contacts += u32::from(!crate::host::is_local(&name));
+                self.touch_other(Effect::Send, TargetKind::Host, name);
+            }
             None => {
                 self.unknown(UnknownKind::Value, Effect::Send, format!("`{text}` names no host in one way only"));
             }
@@ -265,6 +286,7 @@ impl<'a> Machine<'a> {
         self.touch_path(Effect::Read, word, false);
         let names = self.paths(word);
         let mut stream = match names.as_slice() {
+            [name] if name == "/dev/null" => return Stream::empty(),
             [name] => self.files.get(name).cloned().unwrap_or_default(),
             _ => Stream::unknown(),
         };
@@ -278,16 +300,22 @@ impl<'a> Machine<'a> {
         self.touch_path(Effect::Update, word, false);
         let host = word.shown();
         if data.endless && !host.starts_with("/dev/") {
-            let message = format!("`{}` writes to {host} until the disk is full", self.by);
-            self.unknown(UnknownKind::TooMuch, Effect::Update, message);
+            self.find(FindingKind::ForkBomb, format!("`{}` writes to {host} until the disk is full", self.by));
         }
+        self.effort.fresh += u32::from(append && !host.starts_with("/dev/"));
         if host.starts_with("/dev/tcp/") || host.starts_with("/dev/udp/") {
             let address = host.split('/').nth(3).unwrap_or("?").to_owned();
             self.send(&data, &Word::text(address));
             return;
         }
         if let [name] = self.paths(word).as_slice() {
+            let nothing = !append && data.text.as_deref() == Some("");
+            let begun = !nothing && self.emptied.remove(name).is_some();
+            if begun || !(append || nothing || word.is_pattern() || word.has_hole()) {
+                self.made.insert(name.clone());
+            }
             let before = self.files.remove(name);
+            self.judge_written(name, &data);
             let now = if append { before.unwrap_or_else(Stream::unknown).then(data) } else { data };
             if self.files.len() < MAX_FILES {
                 self.files.insert(name.clone(), now);

@@ -3,11 +3,14 @@
 mod apply;
 mod builtin;
 mod client;
+mod deeds;
 mod filter;
 mod find;
 mod options;
 mod script;
+mod sources;
 mod special;
+mod tasks;
 mod transfer;
 mod verbs;
 mod wrapper;
@@ -82,17 +85,12 @@ impl Machine<'_> {
         let special = special::knows(base);
         let knowledge = if entry.is_some() || special { Knowledge::Catalogued } else { Knowledge::Uncatalogued };
         self.note(name, rest, knowledge);
+        self.judge_words(base, rest);
         if let Some(out) = self.special(base, rest, &stdin) {
             return out;
         }
         match entry {
-            Some(entry) => {
-                let mut out = self.apply(entry, rest, &stdin);
-                if let Some(text) = out.text.take() {
-                    out.text = filter::apply(base, rest, text);
-                }
-                out
-            }
+            Some(entry) => self.catalogued(entry, base, rest, &stdin),
             None => {
                 if only_asks(rest) {
                     return Stream::unknown();
@@ -107,15 +105,63 @@ impl Machine<'_> {
         }
     }
 
+    /// What the words say that a grammar does not.
+    fn judge_words(&mut self, base: &str, rest: &[Word]) {
+        self.effort.started(base);
+        if only_asks(rest) {
+            return;
+        }
+        self.judge_deeds(base, rest);
+        self.judge_tasks(base, rest);
+        self.judge_sources(base, rest);
+        self.project_texts(base);
+    }
+
+    fn catalogued(&mut self, entry: &catalogue::Entry, base: &str, rest: &[Word], stdin: &Stream) -> Stream {
+        let mut out = self.apply(entry, rest, stdin);
+        if let Some(text) = out.text.take() {
+            out.text = filter::apply(base, rest, text);
+        }
+        self.prints_credentials(base, rest, &mut out);
+        out
+    }
+
+    /// A program under its own name in a folder of programs of the project's: an environment, installed packages, a framework's
+    /// `bin`. What it is asked to do is in its words. What they leave open is no more open than the file itself, unless the words
+    /// are code.
+    fn of_project(&mut self, path: &str, rest: &[Word], stdin: &Stream) -> Option<Stream> {
+        let (folder, base) = path.rsplit_once('/')?;
+        let wrapper = matches!(base, "gradlew" | "mvnw");
+        let programs = folder.ends_with("/bin") || folder.ends_with("/.bin") || folder.ends_with("/Scripts");
+        if !(wrapper || programs) || self.files.contains_key(path) {
+            return None;
+        }
+        self.judge_words(base, rest);
+        let unknowns = self.out.unknowns.len();
+        let interprets = matches!(base.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.'), "python" | "node" | "ruby" | "perl" | "php" | "pypy");
+        let out = match (catalogue::entry(base), special::knows(base)) {
+            (_, true) => return None,
+            (Some(entry), false) => match self.special(base, rest, stdin) {
+                Some(out) => out,
+                None => self.catalogued(entry, base, rest, stdin),
+            },
+            (None, false) => return None,
+        };
+        if !(interprets || wrapper) {
+            self.out.unknowns.truncate(unknowns);
+        }
+        Some(out)
+    }
+
     /// A program that is named by its path: whatever that file holds.
     fn by_path(&mut self, word: &Word, name: &str, rest: &[Word], stdin: Stream) -> Stream {
         let path = self.paths(word).into_iter().next().unwrap_or_else(|| name.to_owned());
         self.note(&path, rest, Knowledge::File);
         self.touch_path(Effect::Execute, word, false);
-        // What a build's own wrapper is asked to do is in its words.
-        if let (Some("gradlew" | "mvnw"), Some(entry)) = (base_of(&path), base_of(&path).and_then(catalogue::entry)) {
-            return self.apply(entry, rest, &stdin);
+        if let Some(out) = self.of_project(&path, rest, &stdin) {
+            return out;
         }
+        self.judge_tasks(base_of(&path).unwrap_or(""), rest);
         match self.files.get(&path).cloned() {
             Some(written) => self.run_written(&written, &path, rest, &stdin),
             None => Stream { sources: stdin.sources, ..Stream::unknown() },
@@ -228,7 +274,7 @@ fn base_of(path: &str) -> Option<&str> {
 }
 
 /// The language that a script's first line names; without one it is a shell's.
-fn language_of(text: &str) -> Option<Language> {
+pub(crate) fn language_of(text: &str) -> Option<Language> {
     let Some(line) = text.strip_prefix("#!") else { return Some(Language::Shell) };
     let mut words = line.lines().next().unwrap_or("").split_whitespace();
     let first = words.next().unwrap_or("");

@@ -3,6 +3,7 @@
 mod ansi;
 mod arithmetic;
 mod bounds;
+mod ending;
 mod expand;
 mod parameter;
 mod pattern;
@@ -61,6 +62,7 @@ pub(crate) fn inspect(context: &Context, work: impl FnOnce(&mut Machine<'_>)) ->
     let outcome = catch_unwind(AssertUnwindSafe(|| {
         let mut machine = Machine::new(context);
         work(&mut machine);
+        machine.finish();
         machine.out
     }));
     outcome.unwrap_or_else(|_| {

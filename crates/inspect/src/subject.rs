@@ -15,6 +15,7 @@ pub fn inspect(subject: &Subject) -> Inspection {
         Subject::Shell { line, context } => crate::shell::shell(line, context),
         Subject::Argv { argv, stdin, context } => vector(argv, stdin.as_deref(), context),
         Subject::Code { language, text, context } => crate::code::code(*language, text, context),
+        Subject::File { path, text, context } => crate::file::file(path, text, context),
         Subject::Sql { text } => crate::sql::sql(text),
         Subject::Url { url } => crate::host::url(url),
         Subject::Host { host } => crate::host::host(host),

@@ -48,6 +48,15 @@ pub enum Subject {
         /// Where it would run.
         context: Context,
     },
+    /// A file with what will stand in it: a script, or command lines inside of something that a tool runs.
+    File {
+        /// Its absolute path.
+        path: String,
+        /// What will stand in it.
+        text: String,
+        /// Where it would run.
+        context: Context,
+    },
     /// Statements for a database.
     Sql {
         /// The statements.
@@ -315,7 +324,7 @@ pub enum FindingKind {
     DownloadAndExecute,
     /// A shell is connected to another machine.
     ReverseShell,
-    /// Processes that start more of themselves without end.
+    /// Processes, data or requests without end, until this or another machine gives way.
     ForkBomb,
     /// An address at which clouds hand out credentials.
     MetadataAddress,
@@ -349,6 +358,8 @@ pub enum FindingKind {
     InjectedInstruction,
     /// A protection is switched off: firewall, audit, signature or certificate check.
     DisablesProtection,
+    /// The record of what happened is erased or no longer kept: logs, audit trail, typed history.
+    ErasesRecord,
 }
 
 impl FindingKind {
@@ -362,6 +373,7 @@ impl FindingKind {
             | Self::DecodeAndExecute
             | Self::ReverseShell
             | Self::ForkBomb
+            | Self::ErasesRecord
             | Self::MetadataAddress
             | Self::HiddenText
             | Self::LookAlike

@@ -164,6 +164,12 @@ pub(super) fn names(tokens: &[Token], loops: &[(String, Word)]) -> Option<Word> 
         {
             Some(Word::pattern(pattern))
         }
+        // `Dir.glob(home + "/*")`
+        [Token::Name(glob), Token::Mark('('), Token::Text(root), Token::Mark('+' | ',' | '.'), Token::Text(pattern), Token::Mark(')')]
+            if matches!(glob.as_str(), "glob" | "glob.glob" | "glob.iglob" | "Dir.glob" | "bsd_glob") =>
+        {
+            Some(Word::pattern(&format!("{root}{pattern}")))
+        }
         _ => None,
     }
 }
@@ -195,6 +201,61 @@ pub(super) fn loops(tokens: &[Token]) -> Vec<(String, Word)> {
                 word.append(&Word::pattern(&if method == "rglob" { format!("**/{pattern}") } else { pattern.clone() }));
                 out.push((variable.clone(), word));
             }
+            // `for p in Path.home().iterdir()`, after the folder was folded.
+            [
+                Token::Name(variable),
+                Token::Name(within),
+                Token::Text(root),
+                Token::Mark('.'),
+                Token::Name(method),
+                Token::Mark('('),
+                ..,
+            ] if within == "in" && matches!(method.as_str(), "iterdir" | "glob" | "rglob" | "walk") => {
+                out.push((variable.clone(), listed(root, method != "iterdir")));
+            }
+            [
+                Token::Name(variable),
+                Token::Name(within),
+                Token::Name(path),
+                Token::Mark('('),
+                Token::Text(root),
+                Token::Mark(')'),
+                Token::Mark('.'),
+                Token::Name(method),
+                ..,
+            ] if within == "in" && is_path(path) && method == "iterdir" => {
+                out.push((variable.clone(), listed(root, false)));
+            }
+            [Token::Name(variable), Token::Name(within), Token::Name(call), Token::Mark('('), Token::Text(root), Token::Mark(')'), ..]
+                if within == "in" && LISTS.contains(&call.as_str()) =>
+            {
+                out.push((variable.clone(), listed(root, call.ends_with("walk"))));
+            }
+            // `for folder, folders, files in os.walk(…)`
+            [
+                Token::Name(a),
+                Token::Mark(','),
+                Token::Name(b),
+                Token::Mark(','),
+                Token::Name(c),
+                Token::Name(within),
+                Token::Name(call),
+                Token::Mark('('),
+                Token::Text(root),
+                Token::Mark(')'),
+                ..,
+            ] if within == "in" && call.ends_with("walk") => {
+                for variable in [a, b, c] {
+                    out.push((variable.clone(), listed(root, true)));
+                }
+            }
+            // A loop over what another loop names.
+            [Token::Name(variable), Token::Name(within), Token::Name(over), Token::Mark(':'), ..]
+                if within == "in" && out.iter().any(|(known, _)| known == over) =>
+            {
+                let found = out.iter().find(|(known, _)| known == over).map(|(_, found)| found.clone());
+                out.extend(found.map(|found| (variable.clone(), found)));
+            }
             [Token::Name(variable), Token::Name(within), rest @ ..] if within == "in" => {
                 if let Some(word) = rest.get(..4).and_then(|call| names(call, &[])) {
                     out.push((variable.clone(), word));
@@ -204,6 +265,53 @@ pub(super) fn loops(tokens: &[Token]) -> Vec<(String, Word)> {
         }
     }
     out
+}
+
+/// Calls that list a folder.
+const LISTS: &[&str] = &["os.listdir", "listdir", "os.scandir", "scandir", "os.walk", "walk"];
+
+/// Calls that list a folder and hand what is in it to a block.
+const LISTS_TO_BLOCKS: &[&str] = &["Dir.children", "Dir.each_child", "Dir.entries", "Dir.foreach", "readdirSync", "readdir", "scandir", "opendir"];
+
+/// What lies in a folder.
+fn listed(root: &str, below: bool) -> Word {
+    let mut word = Word::text(root.trim_end_matches('/'));
+    word.push_str("/");
+    word.append(&Word::pattern(if below { "**" } else { "*" }));
+    word
+}
+
+/// Folders whose entries are handed to a block: `fs.readdirSync(a).forEach(…)`, `Dir.children(a).each { … }`.
+fn handed_on(tokens: &[Token]) -> impl Iterator<Item = &str> {
+    tokens.windows(3).filter_map(|window| match window {
+        [Token::Name(call), Token::Mark('('), Token::Text(root)]
+            if LISTS_TO_BLOCKS.iter().any(|list| call == list || call.rsplit('.').next() == Some(*list)) =>
+        {
+            Some(root.as_str())
+        }
+        _ => None,
+    })
+}
+
+/// A path that is joined of a folder and a name in it that a loop or a block gives.
+pub(super) fn joined_name(tokens: &[Token], loops: &[(String, Word)], all: &[Token]) -> Option<Word> {
+    let (root, name) = match tokens {
+        [Token::Name(join), Token::Mark('('), Token::Text(root), Token::Mark(','), Token::Name(name), Token::Mark(')')]
+            if JOINS.contains(&join.as_str()) =>
+        {
+            (root.as_str(), name)
+        }
+        [Token::Name(join), Token::Mark('('), Token::Name(folder), Token::Mark(','), Token::Name(name), Token::Mark(')')]
+            if JOINS.contains(&join.as_str()) =>
+        {
+            return loops.iter().find(|(known, _)| known == folder || known == name).map(|(_, found)| found.clone());
+        }
+        [Token::Text(root), Token::Mark('+'), Token::Name(name)] => (root.as_str(), name),
+        _ => return None,
+    };
+    let trimmed = root.trim_end_matches('/');
+    let of_loop = loops.iter().any(|(known, _)| known == name);
+    (of_loop || handed_on(all).any(|folder| folder.trim_end_matches('/') == trimmed)).then(|| listed(trimmed, false))
 }
 
 /// The most tokens that are looked through for loops.

@@ -58,6 +58,11 @@ impl Scope {
         self.variables.get(name)
     }
 
+    /// The names of all variables.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.variables.keys().map(String::as_str)
+    }
+
     pub(crate) fn set(&mut self, name: &str, value: Variable) {
         Rc::make_mut(&mut self.variables).insert(name.to_owned(), value);
     }

@@ -16,6 +16,12 @@ const ENDLESS_PASS: &[&str] = &[
     "zstd", "lz4", "openssl", "pv", "rev", "nl", "fold", "cut", "strings", "gpg", "split",
 ];
 
+/// Programs that write to one place what they read from another.
+const COPYING: &[&str] = &["cp", "gcp", "tee", "gtee", "install", "sponge"];
+
+/// Programs that give out nothing before they have read everything.
+const GATHERING: &[&str] = &["sort", "tail", "tac", "shuf", "sponge", "column"];
+
 /// What one program's arguments amount to.
 pub(super) struct Doing {
     pub(super) recursive: bool,
@@ -30,6 +36,8 @@ pub(super) struct Doing {
     pub(super) read: Stream,
     pub(super) reads: bool,
     pub(super) scripted: bool,
+    /// Whether files are cut to nothing.
+    pub(super) empties: bool,
     /// Whether nothing is fetched.
     pub(super) offline: bool,
     /// Whether standard input is code where no script is named.
@@ -38,6 +46,19 @@ pub(super) struct Doing {
     pub(super) asks: Effect,
     /// The files that it writes.
     pub(super) written: Vec<String>,
+}
+
+/// Whether a duration is one that a machine stands: a quarter of an hour at most.
+fn is_short(operands: &[Word]) -> bool {
+    let Some(text) = operands.first().and_then(Word::constant) else { return false };
+    let unit = text.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
+    let number: f64 = text.strip_suffix(unit).and_then(|number| number.parse().ok()).unwrap_or(f64::MAX);
+    let seconds = match unit {
+        "" | "s" => number,
+        "m" => number * 60.0,
+        _ => f64::MAX,
+    };
+    seconds > 0.0 && seconds <= 900.0
 }
 
 impl Machine<'_> {
@@ -76,6 +97,7 @@ impl Machine<'_> {
             read: Stream::empty(),
             reads: false,
             scripted: false,
+            empties: parsed.values.iter().any(|(role, word)| *role == Role::Text && word.constant().is_some_and(|size| size.trim_start_matches(['<', '/', '%']) == "0")),
             offline: tags.contains(&&Tag::Offline),
             takes_code: tags.iter().any(|tag| matches!(tag, Tag::InputCode(_) | Tag::InputSql)),
             asks: Effect::None,
@@ -229,9 +251,14 @@ impl Machine<'_> {
             Role::Write => {
                 self.touch_path(least(Effect::Update), word, recursive);
                 let holds = if doing.reads { doing.read.clone() } else { stdin.clone() };
+                if !doing.dry && holds.text.as_deref() == Some("") && COPYING.contains(&self.by.as_str()) {
+                    self.empties(word);
+                    return;
+                }
                 self.written(word, holds, doing);
             }
             Role::Append => self.touch_path(least(Effect::Update), word, false),
+            Role::Update if self.by.ends_with("truncate") && doing.empties && !doing.dry => self.empties(word),
             Role::Update => {
                 doing.reads = true;
                 self.touch_path(least(Effect::Update), word, recursive);
@@ -350,6 +377,7 @@ impl Machine<'_> {
     /// What a file that a program writes holds afterwards: not known, but of which origin is.
     fn written(&mut self, word: &Word, holds: Stream, doing: &mut Doing) {
         if let [name] = self.paths(word).as_slice() {
+            self.effort.fresh += u32::from(holds.endless);
             self.files.insert(name.clone(), holds.with_text(None));
             doing.written.push(name.clone());
         }
@@ -369,7 +397,13 @@ impl Machine<'_> {
         });
         if let (Some(slot), false) = (last, parsed.command.is_empty() || doing.scripted) {
             return match slot.role {
-                Role::Argv => Some(self.wrapped(&parsed.command, tags.contains(&&Tag::Assignments), stdin)),
+                Role::Argv => {
+                    let limits = self.effort.limits;
+                    self.effort.limits += u32::from(self.by.ends_with("timeout") && is_short(&parsed.operands));
+                    let out = self.wrapped(&parsed.command, tags.contains(&&Tag::Assignments), stdin);
+                    self.effort.limits = limits;
+                    Some(out)
+                }
                 Role::RemoteArgv => {
                     self.elsewhere(&parsed.command);
                     None
@@ -457,7 +491,14 @@ impl Machine<'_> {
         } else if out.listing.is_empty() && tags.contains(&&Tag::Lists) {
             out.list(vec![Word::text(".").all_below()]);
         }
+        if tags.contains(&&Tag::Find(FindingKind::Secret)) {
+            out.sources.insert("secret".to_owned());
+        }
+        if out.endless && self.effort.limits == 0 && GATHERING.contains(&self.by.as_str()) {
+            self.find(FindingKind::ForkBomb, format!("`{}` keeps all that it reads, and that has no end", self.by));
+        }
         out.endless = self.by == "yes" || (out.endless && ENDLESS_PASS.contains(&self.by.as_str()));
+        out.endless &= self.effort.limits == 0;
         out.remote |= remote;
         out.decoded |= tags.contains(&&Tag::Decodes);
         out

@@ -7,14 +7,27 @@ use crate::machine::{Machine, Stream, Variable, Word};
 
 /// Builtins that change nothing outside the shell.
 const HARMLESS: &[&str] = &[
-    ":", "true", "false", "pwd", "type", "hash", "times", "wait", "jobs", "fg", "bg", "disown", "umask", "ulimit",
+    "pwd", "type", "hash", "times", "wait", "jobs", "fg", "bg", "disown", "umask", "ulimit",
     "exit", "return", "break", "continue", "logout", "shopt", "bind", "complete", "compgen", "compopt", "caller",
     "suspend", "dirs", "getopts", "help", "fc",
+];
+
+/// Files of the system that only set variables (os-release(5), locale.conf(5), lsb_release(1)).
+const SETTINGS: &[&str] = &[
+    "/etc/os-release",
+    "/usr/lib/os-release",
+    "/etc/lsb-release",
+    "/etc/locale.conf",
+    "/etc/default/locale",
+    "/etc/machine-info",
+    "/etc/vconsole.conf",
+    "/etc/default/keyboard",
 ];
 
 impl Machine<'_> {
     /// Runs a builtin; `None` where the name is none.
     pub(crate) fn builtin(&mut self, name: &str, rest: &[Word], stdin: &Stream) -> Option<Stream> {
+        self.effort.started(name);
         let out = match name {
             "echo" => self.echo(rest),
             "printf" => self.printf_builtin(rest),
@@ -38,7 +51,7 @@ impl Machine<'_> {
                     .collect::<Vec<_>>()
                 {
                     if word == "HISTFILE" {
-                        self.find(FindingKind::DisablesProtection, "what is typed is not recorded any more");
+                        self.find(FindingKind::ErasesRecord, "what is typed is not recorded any more");
                     }
                     self.scope.set(&word, Variable::Unset);
                     self.scope.undefine(&word);
@@ -98,10 +111,11 @@ impl Machine<'_> {
                     word.constant().is_some_and(|text| text.starts_with('-') && text.contains(['c', 'd']))
                 };
                 if rest.iter().any(clears) {
-                    self.find(FindingKind::DisablesProtection, "removes the record of what was typed");
+                    self.find(FindingKind::ErasesRecord, "removes the record of what was typed");
                 }
                 Stream::unknown()
             }
+            ":" | "true" | "false" => Stream::empty(),
             _ if HARMLESS.contains(&name) => Stream::unknown(),
             _ => return None,
         };
@@ -212,6 +226,12 @@ impl Machine<'_> {
         let Some((file, arguments)) = rest.split_first() else { return Stream::empty() };
         if file.constant() == Some("/dev/stdin") {
             return self.input_code(crate::code::Language::Shell, stdin);
+        }
+        let plain = |path: &String| SETTINGS.contains(&path.as_str()) && !self.files.contains_key(path);
+        if self.paths(file).iter().all(plain) {
+            self.touch_path(Effect::Read, file, false);
+            self.scope.forget();
+            return Stream::empty();
         }
         self.touch_path(Effect::Execute, file, false);
         match self.paths(file).as_slice() {
@@ -328,7 +348,7 @@ impl Machine<'_> {
                 Some("-o" | "+o") if options => match words.next().and_then(Word::constant) {
                     Some("errexit") => self.scope.errexit = true,
                     Some("history") if word.constant() == Some("+o") => {
-                        self.find(FindingKind::DisablesProtection, "what is typed is not recorded any more");
+                        self.find(FindingKind::ErasesRecord, "what is typed is not recorded any more");
                     }
                     Some(_) | None => {}
                 },

@@ -35,6 +35,11 @@ impl Machine<'_> {
         let mut inspection = crate::sql::sql(if any { &sql } else { text });
         for touch in &mut inspection.touches {
             touch.by.clone_from(&by);
+            // A client reads files from the folder that it was started in.
+            let relative = touch.kind == countersign_plan::tool::TargetKind::File && !touch.name.starts_with('/');
+            if let ([path], true) = (self.paths(&Word::text(touch.name.as_str())).as_slice(), relative && !touch.name.contains("${")) {
+                touch.name.clone_from(path);
+            }
         }
         crate::inspection::Build::absorb(&mut self.out, inspection);
     }

@@ -3,7 +3,7 @@
 use countersign_plan::tool::Effect;
 
 use crate::code::Language;
-use crate::inspection::{Build as _, UnknownKind};
+use crate::inspection::{Build as _, FindingKind, UnknownKind};
 use crate::machine::{Machine, Stream, Word};
 
 impl Machine<'_> {
@@ -39,6 +39,7 @@ impl Machine<'_> {
             return self.run_written(&remote, &file.shown(), rest, stdin);
         }
         self.touch_path(Effect::Execute, file, false);
+        self.judge_tasks(&file.shown().rsplit('/').next().unwrap_or("").to_owned(), rest);
         let [path] = self.paths(file).try_into().unwrap_or_else(|_| [String::new()]);
         let Some(content) = self.files.get(&path).cloned() else {
             return Stream { sources: stdin.sources.clone(), ..Stream::unknown() };
@@ -171,7 +172,7 @@ impl Machine<'_> {
             });
         }
         let runs = bare.contains("system") || has_pipe(&bare) || bare.contains("@load") || bare.contains("@include");
-        if runs {
+        if runs && !self.awk_commands(&bare, &strings) {
             let commands: Vec<&String> = strings.iter().filter(|text| text.chars().any(char::is_alphabetic)).collect();
             match (commands.as_slice(), bare.matches("system").count() + usize::from(has_pipe(&bare))) {
                 ([only], 1) if calls_string(&bare) => {
@@ -201,6 +202,108 @@ impl Machine<'_> {
                 self.read_file(&Word::text(text.as_str()));
             }
         }
+    }
+}
+
+/// A place in a script of `awk` that runs something: which of the strings, or what is not constant.
+enum Runs {
+    Text(usize),
+    Unseen,
+}
+
+impl Machine<'_> {
+    /// Runs the constant commands of a script of `awk`; whether each place that runs anything was followed. What a command writes
+    /// may be what another place runs.
+    fn awk_commands(&mut self, bare: &str, strings: &[String]) -> bool {
+        if bare.contains("@load") || bare.contains("@include") {
+            return false;
+        }
+        let (tight, texts) = joined(bare, strings);
+        let mut places = Vec::new();
+        for (at, _) in tight.match_indices("system(") {
+            places.push((argument_of(tight.get(at + 7..).unwrap_or(""), &tight), false));
+        }
+        for (at, _) in tight.match_indices('|') {
+            let before = tight.get(..at).unwrap_or("");
+            let after = tight.get(at + 1..).unwrap_or("");
+            if before.ends_with('|') || after.starts_with('|') {
+                continue;
+            }
+            if after.trim_start_matches('&').starts_with("getline") {
+                let start = before.rfind(|c: char| !(c.is_alphanumeric() || c == '_' || is_mark(c))).map_or(0, |i| i + 1);
+                places.push((argument_of(before.get(start..).unwrap_or(""), &tight), true));
+            } else {
+                places.push((argument_of(after, &tight), false));
+            }
+        }
+        let mut remote = false;
+        let mut unseen = false;
+        for (place, answers) in places {
+            match place {
+                Runs::Text(at) => {
+                    let Some(text) = texts.get(at).cloned() else { return false };
+                    let out = self.script(&text, &Stream::unknown());
+                    remote |= answers && out.remote;
+                }
+                Runs::Unseen => unseen = true,
+            }
+        }
+        if unseen && remote {
+            self.find(FindingKind::DownloadAndExecute, "the script of `awk` runs what a host sends");
+        }
+        !unseen
+    }
+}
+
+const fn is_mark(c: char) -> bool {
+    matches!(c, '\u{e000}'..='\u{f8ff}')
+}
+
+/// The script without blanks, each string as one sign that counts them, and strings that stand side by side as one.
+fn joined(bare: &str, strings: &[String]) -> (String, Vec<String>) {
+    let mut out = String::new();
+    let mut texts: Vec<String> = Vec::new();
+    let mut rest = strings.iter();
+    for c in bare.chars().filter(|c| !matches!(c, ' ' | '\t')) {
+        if c != '\u{1}' {
+            out.push(if c == '\n' { ';' } else { c });
+            continue;
+        }
+        let text = rest.next().cloned().unwrap_or_default();
+        match (out.chars().next_back().is_some_and(is_mark), texts.last_mut()) {
+            (true, Some(last)) => last.push_str(&text),
+            _ => {
+                let at = u32::try_from(texts.len()).unwrap_or(0).min(6000);
+                out.push(char::from_u32(0xe000 + at).unwrap_or('\u{e000}'));
+                texts.push(text);
+            }
+        }
+    }
+    (out, texts)
+}
+
+/// The constant that an argument is, or that a variable is given once.
+fn argument_of(text: &str, script: &str) -> Runs {
+    let of = |c: char| Runs::Text(usize::try_from(u32::from(c) - 0xe000).unwrap_or(usize::MAX));
+    let end = text.find(|c: char| !(c.is_alphanumeric() || c == '_' || is_mark(c))).unwrap_or(text.len());
+    let word = text.get(..end).unwrap_or("");
+    let mut chars = word.chars();
+    match (chars.next(), chars.next()) {
+        (Some(c), None) if is_mark(c) => of(c),
+        (Some(first), _) if !is_mark(first) && !word.contains(is_mark) => {
+            let given = format!("{word}=");
+            let mut found = script.match_indices(&given).filter(|(at, _)| {
+                let before = script.get(..*at).and_then(|head| head.chars().next_back());
+                !before.is_some_and(|c| c.is_alphanumeric() || c == '_')
+            });
+            let value = found.next().and_then(|(at, _)| script.get(at + given.len()..)).unwrap_or("");
+            let mut value = value.chars();
+            match (value.next(), value.next(), found.next()) {
+                (Some(c), end, None) if is_mark(c) && end.is_none_or(|end| matches!(end, ';' | '}' | ')')) => of(c),
+                _ => Runs::Unseen,
+            }
+        }
+        _ => Runs::Unseen,
     }
 }
 

@@ -6,6 +6,9 @@ use crate::code::Language;
 use crate::inspection::{FindingKind, UnknownKind};
 use crate::machine::{ANSWERS, Machine, Stream, Variable, Word};
 
+/// So many programs at once are a flood.
+const AT_ONCE: u32 = 50;
+
 /// Builtins that are installed as programs too.
 const BOTH: &[&str] = &["echo", "printf", "test", "[", "kill", "pwd", "true", "false"];
 
@@ -162,7 +165,8 @@ impl Machine<'_> {
             self.find(FindingKind::EnvironmentDump, "`printenv` lists every variable");
             return Stream { sources: std::iter::once("env".to_owned()).collect(), ..Stream::unknown() };
         }
-        Stream { sources: names.into_iter().map(|name| format!("${name}")).collect(), ..Stream::unknown() }
+        let source = |name: String| if is_credential(&name) { "secret".to_owned() } else { format!("${name}") };
+        Stream { sources: names.into_iter().map(source).collect(), ..Stream::unknown() }
     }
 
     fn xargs(&mut self, rest: &[Word], stdin: &Stream) -> Stream {
@@ -170,6 +174,7 @@ impl Machine<'_> {
         let mut replace: Option<String> = None;
         let mut input = stdin.clone();
         let mut delimiter = None;
+        let mut at_once = 1;
         while let Some(word) = rest.get(i) {
             let text = word.shown();
             if !text.starts_with('-') || text == "-" {
@@ -195,7 +200,8 @@ impl Machine<'_> {
                     input = self.read_file(&file);
                 }
                 "-d" | "--delimiter" => delimiter = crate::shell::escapes(&value(), false).chars().next(),
-                "-n" | "--max-args" | "-P" | "--max-procs" | "-L" | "-s" | "--max-chars" | "-E" | "-R" | "-S" => {
+                "-P" | "--max-procs" => at_once = value().parse::<u32>().unwrap_or(1),
+                "-n" | "--max-args" | "-L" | "-s" | "--max-chars" | "-E" | "-R" | "-S" => {
                     value();
                 }
                 "-0" | "--null" => delimiter = Some('\0'),
@@ -223,17 +229,31 @@ impl Machine<'_> {
         {
             self.judge_command_from_input(&command, &input);
         }
+        let before = self.effort;
+        let out = self.each_item(&command, items, replace.as_deref());
+        let did = self.effort.since(before);
+        if at_once == 0 || at_once >= AT_ONCE {
+            self.judge_many(did);
+        }
+        if input.endless {
+            self.judge_endless(did);
+        }
+        out
+    }
+
+    /// The command with the items in place of the mark, or at its end.
+    fn each_item(&mut self, command: &[Word], items: Vec<Word>, replace: Option<&str>) -> Stream {
         match replace {
             Some(mark) if !mark.is_empty() => {
                 let mut out = Stream::empty();
                 for item in items {
-                    let words = command.iter().map(|word| word.replace(&mark, &item)).collect();
+                    let words = command.iter().map(|word| word.replace(mark, &item)).collect();
                     out = out.then(self.start(words, Stream::unknown()));
                 }
                 out
             }
             Some(_) | None => {
-                let words = command.into_iter().chain(items).collect();
+                let words = command.iter().cloned().chain(items).collect();
                 self.start(words, Stream::unknown())
             }
         }
@@ -268,6 +288,10 @@ impl Machine<'_> {
         }
         data.endless &= !bounded;
         match out {
+            Some(path) if data.text.as_deref() == Some("") => {
+                self.empties(&path);
+                Stream::empty()
+            }
             Some(path) => {
                 self.write_file(&path, data.with_text(None), false);
                 Stream::empty()
@@ -308,6 +332,14 @@ impl Machine<'_> {
             None => Stream::unknown(),
         }
     }
+}
+
+/// Whether the name of a variable says that it holds a credential.
+fn is_credential(name: &str) -> bool {
+    let upper = name.to_ascii_uppercase();
+    let last = upper.rsplit('_').next().unwrap_or("");
+    ["SECRET", "PASSWORD", "PASSWD", "CREDENTIAL"].iter().any(|word| upper.contains(word))
+        || matches!(last, "TOKEN" | "KEY" | "APIKEY" | "PAT")
 }
 
 /// `tar xzf FILE …` as `tar -x -z -f FILE …`: letters that take a value take the next words in order.

@@ -360,7 +360,7 @@ impl Machine<'_> {
             (name, &value)
             && matches!(word.shown().as_str(), "" | "0" | "/dev/null" | "*")
         {
-            self.find(FindingKind::DisablesProtection, format!("with {name} what is typed is not recorded any more"));
+            self.find(FindingKind::ErasesRecord, format!("with {name} what is typed is not recorded any more"));
         }
         self.scope.set(name, value);
     }

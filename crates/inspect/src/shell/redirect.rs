@@ -204,6 +204,7 @@ impl Machine<'_> {
                 matches!(item, CommandPrefixOrSuffixItem::IoRedirect(IoRedirect::File(_, IoFileRedirectKind::Read, _)))
             });
             let out = if reads && !any { stdin } else { Stream::empty() };
+            self.emptied_by(&out, &targets);
             return self.deliver(out, targets);
         }
         let mut kept: Vec<(String, Option<Variable>)> = Vec::new();
@@ -220,9 +221,24 @@ impl Machine<'_> {
         for (name, value) in kept {
             self.scope.put_back(&name, value);
         }
+        if matches!(name.as_str(), ":" | "true" | "false" | "echo" | "printf" | "cat" | "head" | "tail") {
+            self.emptied_by(&out, &targets);
+        }
         let out = self.deliver(out, targets);
         self.by = before;
         out
+    }
+
+    /// `> FILE` with nothing to write.
+    fn emptied_by(&mut self, out: &Stream, targets: &[Target]) {
+        if out.text.as_deref() != Some("") {
+            return;
+        }
+        for target in targets {
+            if let Target::File { path, append: false } = target {
+                self.empties(path);
+            }
+        }
     }
 
     /// A shell whose input or output is another machine takes its orders from there.

@@ -7,6 +7,7 @@ use brush_parser::ast::{
 };
 use countersign_plan::tool::Effect;
 
+use super::ending;
 use crate::inspection::{Build as _, FindingKind, Span, UnknownKind};
 use crate::machine::{MAX_DEPTH, Machine, Stream, Variable, Word};
 
@@ -29,6 +30,7 @@ impl Machine<'_> {
             if matches!(item.1, SeparatorOperator::Async) {
                 let before = self.scope.clone();
                 let concurrent = std::mem::replace(&mut self.concurrent, true);
+                self.effort.starts += 1;
                 out = out.then(self.and_or(&item.0, stdin));
                 self.concurrent = concurrent;
                 self.scope = before;
@@ -153,22 +155,36 @@ impl Machine<'_> {
             }
             CompoundCommand::IfClause(clause) => self.branches(clause, stdin),
             CompoundCommand::WhileClause(clause) | CompoundCommand::UntilClause(clause) => {
-                let holds =
-                    if matches!(compound, CompoundCommand::WhileClause(_)) { [":", "true"] } else { ["false", "!"] };
-                if always(&clause.0, holds) && starts_without_waiting(&clause.1.list) {
-                    self.find(FindingKind::ForkBomb, "a loop without end starts programs and waits for none");
-                }
-                self.repeat(stdin, |machine, stdin| {
+                let holds = matches!(compound, CompoundCommand::WhileClause(_));
+                let before = self.effort;
+                let mut condition = self.effort;
+                let out = self.repeat(stdin, |machine, stdin| {
                     let out = machine.list(&clause.0, stdin);
+                    condition = machine.effort;
                     out.then(machine.list(&clause.1.list, stdin))
-                })
+                });
+                let did = self.effort.since(before);
+                if ending::constant(&clause.0) == Some(holds) {
+                    self.judge_endless(did);
+                } else if holds {
+                    self.judge_until_full(condition.since(before), did);
+                }
+                out
             }
             CompoundCommand::ForClause(clause) => self.for_each(clause, stdin),
             CompoundCommand::ArithmeticForClause(clause) => {
                 for part in [&clause.initializer, &clause.condition, &clause.updater].into_iter().flatten() {
                     self.arithmetic_statement(&part.value);
                 }
-                self.repeat(stdin, |machine, stdin| machine.list(&clause.body.list, stdin))
+                let before = self.effort;
+                let out = self.repeat(stdin, |machine, stdin| machine.list(&clause.body.list, stdin));
+                let did = self.effort.since(before);
+                match clause.condition.as_ref().map(|part| part.value.trim()) {
+                    None | Some("" | "1" | "true") => self.judge_endless(did),
+                    Some(bound) if ending::is_large(bound) => self.judge_many(did),
+                    Some(_) => {}
+                }
+                out
             }
             CompoundCommand::CaseClause(clause) => {
                 self.single(&clause.value.value);
@@ -243,6 +259,17 @@ impl Machine<'_> {
     }
 
     fn for_each(&mut self, clause: &ForClauseCommand, stdin: &Stream) -> Stream {
+        let before = self.effort;
+        let out = self.each(clause, stdin);
+        let did = self.effort.since(before);
+        let counts = |raw: &RawWord| (raw.value.contains("seq ") || raw.value.contains("..")) && ending::is_large(&raw.value);
+        if did.starts > 0 && clause.values.iter().flatten().any(counts) {
+            self.judge_many(did);
+        }
+        out
+    }
+
+    fn each(&mut self, clause: &ForClauseCommand, stdin: &Stream) -> Stream {
         let values: Vec<Word> = match &clause.values {
             Some(raw) => raw.iter().flat_map(|word| self.fields(&word.value)).collect(),
             None if self.scope.parameters_known => self.scope.parameters.iter().skip(1).cloned().collect(),
@@ -364,38 +391,6 @@ impl Machine<'_> {
             out.extend(self.fields(&word.value));
         }
     }
-}
-
-/// Whether a condition is one word that always holds.
-fn always(condition: &CompoundList, words: [&str; 2]) -> bool {
-    let [item] = condition.0.as_slice() else { return false };
-    let [Command::Simple(simple)] = item.0.first.seq.as_slice() else { return false };
-    let name = simple.word_or_name.as_ref().map_or("", |word| word.value.as_str());
-    item.0.additional.is_empty() && simple.suffix.is_none() && words.contains(&name)
-}
-
-/// Whether a list starts something in the background, and nothing in it takes time or leaves.
-fn starts_without_waiting(list: &CompoundList) -> bool {
-    let waits = |pipeline: &Pipeline| {
-        pipeline.seq.iter().any(|command| match command {
-            Command::Simple(simple) => {
-                let name = simple.word_or_name.as_ref().map_or("", |word| word.value.as_str());
-                matches!(
-                    name,
-                    "sleep" | "wait" | "read" | "break" | "exit" | "return" | "usleep" | "inotifywait" | "nc"
-                )
-            }
-            // What is not looked into may wait.
-            Command::Compound(..) | Command::Function(_) | Command::ExtendedTest(..) => true,
-        })
-    };
-    let background = |item: &&brush_parser::ast::CompoundListItem| matches!(item.1, SeparatorOperator::Async);
-    let foreground = |item: &&brush_parser::ast::CompoundListItem| !matches!(item.1, SeparatorOperator::Async);
-    list.0.iter().any(|item| background(&item))
-        && !list.0.iter().filter(foreground).any(|item| {
-            let others = item.0.additional.iter().any(|(AndOr::And(next) | AndOr::Or(next))| waits(next));
-            others || waits(&item.0.first)
-        })
 }
 
 /// Where a command stands. Of a simple one the ends are those of its first and last part, which needs no more than a look.

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use countersign_plan::inspection::{self, Context, FindingKind, Inspection, Knowledge, Language, Subject, UnknownKind};
+use countersign_plan::inspection::{self, Context, FindingKind, Inspection, Knowledge, Subject, UnknownKind};
 use countersign_plan::pointer::Pointer;
 use countersign_plan::tool::{Definition, Effect, TargetKind};
 use countersign_plan::value::Expr;
@@ -207,7 +207,7 @@ impl Deriving<'_> {
         self.out.touches.push(Touch { endpoint, standing: Some(standing), by: By::Command, ..plain });
     }
 
-    fn standing_of(&self, host: &str) -> Standing {
+    pub(super) fn standing_of(&self, host: &str) -> Standing {
         Endpoint::parse(host).map_or(Standing::Other, |at| self.scene.deployment.standing_of_host(&at))
     }
 
@@ -282,39 +282,6 @@ pub(crate) fn is_of_git(path: &str) -> bool {
         })
 }
 
-/// The language of a file that is run by its name or its first line.
-pub(crate) fn script_language(path: &str, text: &str) -> Option<Language> {
-    let name = path.rsplit('/').next().unwrap_or(path);
-    let by_name = match name.rsplit_once('.').map_or("", |(_, suffix)| suffix) {
-        "sh" | "bash" | "zsh" | "ksh" | "bashrc" | "profile" | "bash_profile" | "zshrc" | "envrc" => Language::Shell,
-        "py" => Language::Python,
-        "pl" | "pm" => Language::Perl,
-        "rb" => Language::Ruby,
-        "js" | "mjs" | "cjs" => Language::Node,
-        "php" => Language::Php,
-        "ps1" | "psm1" => Language::PowerShell,
-        "lua" => Language::Lua,
-        _ => Language::Other,
-    };
-    if by_name != Language::Other {
-        return Some(by_name);
-    }
-    let first = text.lines().next()?.strip_prefix("#!")?;
-    let program = first.split_whitespace().find(|word| !word.ends_with("/env") && !word.starts_with('-'))?;
-    let program = program.rsplit('/').next()?.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
-    Some(match program {
-        "sh" | "bash" | "dash" | "zsh" | "ksh" | "ash" => Language::Shell,
-        "python" => Language::Python,
-        "perl" => Language::Perl,
-        "ruby" => Language::Ruby,
-        "node" | "nodejs" | "deno" | "bun" => Language::Node,
-        "php" => Language::Php,
-        "pwsh" => Language::PowerShell,
-        "lua" | "luajit" => Language::Lua,
-        _ => Language::Other,
-    })
-}
-
 /// The folder above the first component with a wildcard.
 pub(crate) fn literal_folder(path: &str) -> &str {
     let mut end = 0;
@@ -379,6 +346,6 @@ pub(super) const fn code_of(kind: FindingKind) -> Code {
         FindingKind::UnboundedStatement => Code::ResourceUnbounded,
         FindingKind::Secret => Code::TextSecret,
         FindingKind::InjectedInstruction => Code::TextInstructions,
-        FindingKind::DisablesProtection => Code::ResourceDefences,
+        FindingKind::DisablesProtection | FindingKind::ErasesRecord => Code::ResourceDefences,
     }
 }

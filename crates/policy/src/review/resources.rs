@@ -1,7 +1,7 @@
 //! What stands whatever rules say: Countersign's own, the kernel's interfaces, protected and restricted resources, metadata
 //! addresses, destruction of what everything else stands on.
 
-use countersign_plan::inspection::{Context, Language, Subject};
+use countersign_plan::inspection::{Context, FindingKind, Subject};
 use countersign_plan::pointer::Pointer;
 use countersign_plan::tool::{Effect, TargetKind};
 use countersign_plan::verdict::{Code, Decision, Reason};
@@ -84,10 +84,12 @@ fn is_hook_as_asked(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touc
     };
     let Some(text) = text else { return false };
     let context = Context::new(request.deployment.place().cwd(), request.deployment.home());
-    let language = effects::script_language(&touch.name, &text).unwrap_or(Language::Shell);
-    let Ok(inspection) = request.facts.inspect(&Subject::Code { language, text, context }) else { return false };
+    let Ok(inspection) = request.facts.inspect(&Subject::File { path: touch.name.clone(), text, context }) else {
+        return false;
+    };
     let quiet = |touch: &countersign_plan::inspection::Touch| !matches!(touch.effect, Effect::Send | Effect::Delete);
-    inspection.is_clear() && inspection.touches.iter().all(quiet)
+    let clear = inspection.unknowns.is_empty() && inspection.findings.iter().all(|f| f.kind == FindingKind::Persistence);
+    clear && inspection.touches.iter().all(quiet)
 }
 
 fn path(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch, seen: &Seen<'_>, reasons: &mut Vec<Reason>) {

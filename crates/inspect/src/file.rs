@@ -1,0 +1,264 @@
+//! What stands in a file, by what the file is: a script, or the command lines inside of something that a tool runs.
+
+use countersign_plan::inspection::{Context, Inspection};
+use serde_json::Value;
+
+use crate::code::Language;
+use crate::inspection::{Build as _, FindingKind};
+use crate::machine::Machine;
+use crate::path::{self, Place};
+
+/// Ends of paths from which code runs without anybody starting it: by a push, a commit, a start of an interpreter, a folder that is
+/// entered. From the manuals of the services, Git, Husky, Python (`site`), direnv and cron.
+const BY_ITSELF: &[&str] = &[
+    "/.gitlab-ci.yml", "/.travis.yml", "/azure-pipelines.yml", "/bitbucket-pipelines.yml", "/jenkinsfile", "/.drone.yml",
+    "/sitecustomize.py", "/usercustomize.py", "/.envrc", "/.vscode/tasks.json", "/appveyor.yml", "/.cirrus.yml",
+];
+
+/// Folders of that kind.
+const FOLDERS_BY_ITSELF: &[&str] = &[
+    "/.git/hooks/", "/.husky/", "/.githooks/", "/.github/workflows/", "/.gitea/workflows/", "/.forgejo/workflows/",
+    "/.circleci/", "/.buildkite/", "/.woodpecker/", "/.config/autostart/", "/launchagents/", "/launchdaemons/",
+    "/systemd/user/", "/systemd/system/", "/cron.d/", "/cron.daily/", "/cron.hourly/", "/crontabs/", "/profile.d/",
+    "/.local/bin/", "/init.d/",
+];
+
+/// The most values of a document that are looked at.
+const MAX_LINES: usize = 2048;
+
+/// What the file would do once it is run, whoever runs it. Of files in which commands are only a part, what is not understood says
+/// nothing. Nothing at all where the file is none that is run.
+pub(crate) fn file(name: &str, text: &str, context: &Context) -> Inspection {
+    let mut out = match language(name, text) {
+        Some(language) => crate::code::code(language, text, context),
+        None => match embedded(name, text) {
+            Some(lines) => Inspection { unknowns: Vec::new(), ..crate::shell::shell(&lines, context) },
+            None => return Inspection::default(),
+        },
+    };
+    if runs_by_itself(name, &context.home) {
+        out.find(FindingKind::Persistence, None, format!("{name} is run without anybody starting it"));
+    }
+    out
+}
+
+/// Whether what stands there is run without anybody starting it.
+pub(crate) fn runs_by_itself(name: &str, home: &str) -> bool {
+    let lower = name.to_ascii_lowercase();
+    BY_ITSELF.iter().any(|end| lower.ends_with(end))
+        || FOLDERS_BY_ITSELF.iter().any(|folder| lower.contains(folder))
+        || lower.ends_with(".pth")
+        || path::place(name, home) == Place::Startup
+}
+
+/// The language of a file that is run by its name, its place or its first line.
+fn language(name: &str, text: &str) -> Option<Language> {
+    let last = name.rsplit('/').next().unwrap_or(name);
+    let by_name = match last.rsplit_once('.').map_or("", |(_, suffix)| suffix) {
+        "sh" | "bash" | "zsh" | "ksh" | "bashrc" | "profile" | "bash_profile" | "zshrc" | "zshenv" | "zprofile"
+        | "bash_login" | "bash_logout" | "bash_aliases" | "xinitrc" | "xprofile" | "envrc" => Some(Language::Shell),
+        "py" => Some(Language::Python),
+        "pl" | "pm" => Some(Language::Perl),
+        "rb" => Some(Language::Ruby),
+        "js" | "mjs" | "cjs" => Some(Language::Node),
+        "php" => Some(Language::Php),
+        "ps1" | "psm1" => Some(Language::PowerShell),
+        "lua" => Some(Language::Lua),
+        _ => None,
+    };
+    if by_name.is_some() {
+        return by_name;
+    }
+    if text.starts_with("#!") {
+        return Some(crate::program::language_of(text).unwrap_or(Language::Other));
+    }
+    let hook = ["/hooks/", "/.husky/", "/.githooks/"].iter().any(|folder| name.contains(folder));
+    (hook && !last.contains('.')).then_some(Language::Shell)
+}
+
+/// The command lines inside of a file that tools run: package scripts, recipes, image builds, services, schedules, workflows.
+pub(crate) fn embedded(name: &str, text: &str) -> Option<String> {
+    let lower = name.to_ascii_lowercase();
+    let last = lower.rsplit('/').next().unwrap_or(&lower);
+    let lines = |pick: &dyn Fn(&str) -> Option<String>| {
+        let joined = text.replace("\\\n", " ");
+        let lines: Vec<String> = joined.lines().filter_map(pick).collect();
+        (!lines.is_empty()).then(|| lines.join("\n"))
+    };
+    match last {
+        "package.json" | "composer.json" => {
+            let document: Value = serde_json::from_str(text).ok()?;
+            let scripts = document.get("scripts")?.as_object()?;
+            let texts: Vec<&str> = scripts.values().filter_map(Value::as_str).collect();
+            (!texts.is_empty()).then(|| texts.join("\n"))
+        }
+        "makefile" | "gnumakefile" | "justfile" => lines(&|line| {
+            let recipe = line.strip_prefix('\t').or_else(|| line.strip_prefix("    "))?;
+            Some(recipe.trim_start_matches(['@', '-', '+', ' ', '\t']).replace("$$", "$"))
+        }),
+        "procfile" => lines(&|line| line.split_once(": ").map(|(_, line)| line.to_owned())),
+        _ if last.starts_with("dockerfile") || last.starts_with("containerfile") || last.ends_with(".dockerfile") => {
+            lines(&|line| line.trim_start().strip_prefix("RUN ").map(str::to_owned))
+        }
+        _ if last.ends_with(".service") || last.ends_with(".desktop") || lower.contains("/systemd/") => lines(&|line| {
+            let (_, line) = line.strip_prefix("Exec").and_then(|rest| rest.split_once('='))?;
+            Some(line.trim_start_matches(['-', '@', ':', '+', '!', '|', ' ']).replace("%h", "~").replace("%%", "%"))
+        }),
+        _ if last.ends_with(".pth") => {
+            let code: Vec<&str> = text.lines().filter(|line| line.starts_with("import ") || line.starts_with("import\t")).collect();
+            let quoted = code.join("\n").replace('\'', r"'\''");
+            (!code.is_empty()).then(|| format!("python3 -c '{quoted}'"))
+        }
+        "crontab" => lines(&scheduled),
+        _ if ["/cron.d/", "/crontabs/", "/etc/crontab"].iter().any(|place| lower.contains(place)) => lines(&scheduled),
+        _ if last.ends_with(".yml") || last.ends_with(".yaml") => {
+            let lines = of_workflow(text);
+            (!lines.is_empty()).then(|| lines.join("\n"))
+        }
+        _ => None,
+    }
+}
+
+/// The command of a line of a schedule: after five fields or `@word` (crontab(5)).
+fn scheduled(line: &str) -> Option<String> {
+    let line = line.trim();
+    if line.starts_with('#') {
+        return None;
+    }
+    if let Some(rest) = line.strip_prefix('@') {
+        return rest.split_once(char::is_whitespace).map(|(_, command)| command.trim().to_owned());
+    }
+    let mut rest = line;
+    for _ in 0..5 {
+        let (field, more) = rest.split_once(char::is_whitespace)?;
+        field.starts_with(|c: char| c.is_ascii_digit() || c == '*').then_some(())?;
+        rest = more.trim_start();
+    }
+    // A table of the machine names the user first.
+    let (user, command) = rest.split_once(char::is_whitespace).unwrap_or(("", rest));
+    Some(if user == "root" { command.trim_start().to_owned() } else { rest.to_owned() })
+}
+
+/// The commands of a workflow: `run:`, `script:` and their kin, as one line, a block or a list.
+fn of_workflow(text: &str) -> Vec<String> {
+    const KEYS: &[&str] = &["run", "script", "before_script", "after_script", "command", "commands", "bash", "sh"];
+    let mut out = Vec::new();
+    let mut open: Option<(usize, bool)> = None;
+    for line in text.lines().take(MAX_LINES) {
+        let bare = line.trim_start();
+        let indent = line.len() - bare.len();
+        if bare.is_empty() || bare.starts_with('#') {
+            continue;
+        }
+        if let Some((above, list)) = open {
+            let item = bare.strip_prefix("- ");
+            if indent > above || (list && indent == above && item.is_some()) {
+                out.push(plain(if list { item.unwrap_or(bare) } else { bare }));
+                continue;
+            }
+            open = None;
+        }
+        let key_at = bare.strip_prefix("- ").unwrap_or(bare);
+        let Some((key, value)) = key_at.split_once(':') else { continue };
+        if !KEYS.contains(&key.trim_matches(['"', '\''])) {
+            continue;
+        }
+        let value = value.trim();
+        if value.is_empty() || value.starts_with(['|', '>']) {
+            open = Some((line.len() - key_at.len(), value.is_empty()));
+        } else {
+            out.push(plain(value));
+        }
+    }
+    out
+}
+
+/// A value without its quotes; an expression of the service is a variable, and one that gives a secret says so.
+fn plain(value: &str) -> String {
+    let quoted = |mark: char| value.strip_prefix(mark).and_then(|rest| rest.strip_suffix(mark));
+    let mut rest = quoted('"').or_else(|| quoted('\'')).unwrap_or(value);
+    let mut out = String::new();
+    while let Some((before, after)) = rest.split_once("${{") {
+        let (expression, after) = after.split_once("}}").unwrap_or((after, ""));
+        out.push_str(before);
+        out.push_str(if expression.contains("secrets.") { "$(printenv SECRET)" } else { "$EXPRESSION" });
+        rest = after;
+    }
+    out.push_str(rest);
+    out
+}
+
+impl Machine<'_> {
+    /// A text that the line writes to the file `name`: judged as what it is. From a place that runs by itself it does what it does;
+    /// elsewhere somebody has still to start it.
+    pub(crate) fn judge_written(&mut self, name: &str, data: &crate::machine::Stream) {
+        if self.depth >= crate::machine::MAX_DEPTH || name.starts_with("/dev/") {
+            return;
+        }
+        let Some(text) = data.text.as_deref().filter(|text| !text.trim().is_empty()) else { return };
+        let inner = file(name, text, self.context);
+        self.take_written(name, inner);
+    }
+
+    /// What a written text would do, where that is grave.
+    fn take_written(&mut self, name: &str, inner: Inspection) {
+        let by_itself = runs_by_itself(name, &self.context.home);
+        let grave = |kind: FindingKind| {
+            kind == FindingKind::DownloadAndExecute || kind.decision() == countersign_plan::verdict::Decision::Block
+        };
+        let secret = |from: &str| matches!(from, "env" | "secret") || from.starts_with('/');
+        if by_itself {
+            self.absorb_grave(inner);
+        } else if let Some(message) = inner
+            .findings
+            .iter()
+            .find(|finding| grave(finding.kind))
+            .map(|finding| finding.message.clone())
+            .or_else(|| inner.flows.iter().find(|flow| matches!(flow.from.as_str(), "env" | "secret") && secret(&flow.from)).map(|flow| format!("{} goes to {}", flow.from, flow.to)))
+        {
+            self.find(FindingKind::Persistence, format!("{name} would, once it is run: {message}"));
+        }
+    }
+
+    /// Takes over of something that will run what is grave: findings that block, code from elsewhere, whom it talks to and with what.
+    pub(crate) fn absorb_grave(&mut self, inner: Inspection) {
+        for finding in inner.findings {
+            let grave = finding.kind == FindingKind::DownloadAndExecute
+                || finding.kind.decision() == countersign_plan::verdict::Decision::Block;
+            if grave {
+                self.find(finding.kind, finding.message);
+            }
+        }
+        for touch in inner.touches {
+            if touch.kind == countersign_plan::tool::TargetKind::Host {
+                self.out.touch(touch);
+            }
+        }
+        for flow in inner.flows {
+            self.out.flow(flow);
+        }
+    }
+
+    /// The texts of a project that a tool of this name runs where it is started, as far as they are known: its recipes, its scripts.
+    pub(crate) fn project_texts(&mut self, base: &str) {
+        let names: &[&str] = match base {
+            "make" | "gmake" | "bmake" => &["Makefile", "makefile", "GNUmakefile"],
+            "npm" | "pnpm" | "yarn" | "cnpm" | "bun" => &["package.json"],
+            "composer" => &["composer.json"],
+            "just" => &["justfile", "Justfile"],
+            "docker" | "podman" | "buildah" | "nerdctl" => &["Dockerfile", "Containerfile"],
+            "foreman" | "overmind" | "honcho" => &["Procfile"],
+            "pip" | "pip3" | "uv" | "python" => &["setup.py"],
+            "pytest" | "py.test" | "tox" | "nox" => &["conftest.py", "noxfile.py"],
+            _ => return,
+        };
+        for name in names {
+            for path in self.paths(&crate::machine::Word::text(*name)) {
+                let Some(text) = self.files.get(&path).and_then(|stream| stream.text.clone()) else { continue };
+                let context = Context { cwd: path::normalise(&path, ".."), files: Default::default(), ..self.context.clone() };
+                let inner = file(&path, &text, &context);
+                self.absorb_grave(inner);
+            }
+        }
+    }
+}

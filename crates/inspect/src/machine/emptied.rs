@@ -1,0 +1,62 @@
+//! Files that are emptied: what was in them is gone, as if they had been removed.
+
+use countersign_plan::tool::Effect;
+
+use super::{Machine, Word};
+use crate::inspection::FindingKind;
+
+/// Files that are empty by nature: a marker, not work.
+const MARKERS: &[&str] = &["__init__.py", "py.typed", ".gitkeep", ".keep", ".nojekyll", ".nomedia", ".placeholder"];
+
+/// Names of files below `/var/log` that record who did what (syslog.conf, utmp and auditd manuals).
+const RECORDS: &[&str] = &[
+    "auth.log", "secure", "syslog", "messages", "wtmp", "btmp", "lastlog", "faillog", "tallylog", "kern.log", "audit",
+    "journal", "sudo.log", "cron",
+];
+
+impl Machine<'_> {
+    /// Nothing is left in the file that `word` names. Where it is one that the line goes on to fill it was only begun anew.
+    pub(crate) fn empties(&mut self, word: &Word) {
+        if word.is_pattern() || word.has_hole() {
+            self.touch_path(Effect::Delete, word, false);
+            return;
+        }
+        for name in self.paths(word) {
+            let last = name.rsplit('/').next().unwrap_or("");
+            if !(self.made.contains(&name) || MARKERS.contains(&last) || name.starts_with("/dev/") || name.starts_with("/tmp/"))
+            {
+                self.emptied.insert(name, self.by.clone());
+            }
+        }
+    }
+
+    /// At the end of the line: what was emptied and not filled again is destroyed.
+    pub(crate) fn finish(&mut self) {
+        for (name, by) in std::mem::take(&mut self.emptied) {
+            self.made.remove(&name);
+            let before = std::mem::replace(&mut self.by, by);
+            self.touch_path(Effect::Delete, &Word::text(name), false);
+            self.by = before;
+        }
+    }
+
+    /// Whether the record of what happened is what is removed.
+    pub(super) fn judge_record(&mut self, effect: Effect, name: &str) {
+        if effect == Effect::Delete && is_record(name) {
+            self.find(FindingKind::ErasesRecord, format!("`{}` removes the record {name}", self.by));
+        }
+    }
+}
+
+/// Whether a file records what people and programs did: typed history, logins, the audit trail.
+pub(crate) fn is_record(name: &str) -> bool {
+    let last = name.rsplit('/').next().unwrap_or("");
+    let history = last.starts_with('.') && (last.ends_with("_history") || matches!(last, ".history" | ".viminfo"));
+    let logged = name.strip_prefix("/var/log/").or_else(|| name.strip_prefix("/var/account/"));
+    history
+        || logged.is_some_and(|rest| {
+            let first = rest.split('/').next().unwrap_or("");
+            RECORDS.contains(&first.split(['*', '?']).next().unwrap_or("").trim_end_matches(".1"))
+        })
+        || matches!(name, "/var/run/utmp" | "/run/utmp")
+}

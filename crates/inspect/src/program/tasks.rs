@@ -1,0 +1,150 @@
+//! Task runners whose task says what it does: `db:drop`, `migrate:fresh`, `flush`, `reset-db`. The names that people and frameworks
+//! give to tasks are verbs and what they are about (Rails, Django, Laravel, Symfony, Ecto, Prisma, Sequelize, Alembic and EF manuals).
+
+use countersign_plan::tool::Effect;
+
+use crate::inspection::FindingKind;
+use crate::machine::{Machine, Variable, Word};
+
+/// Programs and scripts that run a task by its name.
+const RUNNERS: &[&str] = &[
+    "rails", "rake", "manage.py", "django-admin", "artisan", "console", "mix", "make", "gmake", "just", "task", "gradle",
+    "gradlew", "mvn", "mvnw", "fab", "invoke", "inv", "flask", "alembic", "prisma", "knex", "sequelize", "sequelize-cli",
+    "typeorm", "drizzle-kit", "ef", "flyway", "liquibase", "dbmate", "goose", "sqlx", "diesel", "ecto", "phinx", "doctrine",
+    "doit", "nox", "thor", "ace", "drush", "wp", "magento", "spark", "grunt", "gulp", "cap", "mage", "earthly", "hanami",
+    "phoenix", "npm", "pnpm", "yarn", "bun", "composer", "poe", "taskipy", "migrate", "supabase", "symfony", "craft", "lein",
+    "mikro-orm", "objection", "sea-orm-cli", "yoyo", "wrangler", "occ", "ember", "nx", "lerna",
+];
+
+/// Programs that start one of those.
+const LAUNCHERS: &[&str] = &[
+    "npx", "bunx", "pnpx", "uv", "poetry", "pdm", "hatch", "pipenv", "rye", "php", "python", "python3", "node", "ruby",
+    "dotnet", "bun", "deno", "npm", "pnpm", "yarn", "pixi", "conda",
+];
+
+/// Tools whose every task is about a database.
+const OF_DATABASES: &[&str] = &[
+    "alembic", "prisma", "knex", "sequelize", "sequelize-cli", "typeorm", "drizzle-kit", "ef", "flyway", "liquibase",
+    "dbmate", "goose", "sqlx", "diesel", "ecto", "phinx", "doctrine", "migrate", "manage.py", "django-admin", "mikro-orm",
+    "yoyo", "sea-orm-cli", "supabase", "artisan",
+];
+
+/// Parts of a task's name that take something away.
+const TAKES: &[&str] = &[
+    "drop", "reset", "purge", "wipe", "destroy", "flush", "truncate", "nuke", "erase", "delete", "teardown", "obliterate",
+    "dropall", "dropdb", "resetdb", "flushdb", "fresh", "zap",
+];
+
+/// What can be made again: to take it away is a clean-up.
+const MADE_AGAIN: &[&str] = &[
+    "cache", "caches", "tmp", "temp", "dist", "build", "coverage", "asset", "assets", "view", "views", "route", "routes",
+    "config", "deps", "lock", "node", "modules", "artifacts", "session", "sessions", "generated", "snapshot", "snapshots", "logs",
+    "log", "counter", "permissions", "password", "start", "cov", "screenshots", "state",
+];
+
+/// Words for what a database is.
+const DATABASE: &[&str] = &["db", "database", "migrate", "migration", "migrations", "schema", "tables", "table", "data"];
+
+/// Variables by which a framework is told which environment it works on.
+const ENVIRONMENT: &[&str] = &["RAILS_ENV", "RACK_ENV", "APP_ENV", "NODE_ENV", "MIX_ENV", "ENV", "ENVIRONMENT", "FLASK_ENV", "DJANGO_ENV", "ASPNETCORE_ENVIRONMENT", "STAGE"];
+
+impl Machine<'_> {
+    /// What the words after a task runner say that the task does.
+    pub(super) fn judge_tasks(&mut self, base: &str, rest: &[Word]) {
+        let words: Vec<String> = rest.iter().map(Word::shown).collect();
+        let last = |word: &String| word.rsplit('/').next().unwrap_or(word).to_owned();
+        let known = |name: &str| RUNNERS.contains(&name);
+        let (runner, tasks) = if LAUNCHERS.contains(&base)
+            && let Some(at) = words.iter().take(5).position(|word| known(&last(word)))
+        {
+            (words.get(at).map(last).unwrap_or_default(), words.get(at + 1..).unwrap_or_default())
+        } else if known(base) {
+            (base.to_owned(), words.as_slice())
+        } else {
+            return;
+        };
+        if tasks.iter().any(|word| matches!(word.as_str(), "--help" | "-h" | "help" | "--dry-run" | "-n" | "--pretend" | "--sql")) {
+            return;
+        }
+        let environment = self.environment(tasks);
+        if matches!(environment.as_deref(), Some("test" | "testing" | "ci")) {
+            return;
+        }
+        let database = OF_DATABASES.contains(&runner.as_str());
+        let said = tasks.iter().filter(|word| !word.contains('=') || word.starts_with("--")).find_map(|word| said(word, database));
+        let back = undone(&runner, tasks);
+        let Some(of_database) = said.or(back.then_some(true)) else { return };
+        let what = format!("{runner} {}", tasks.join(" "));
+        let production = environment.as_deref().is_some_and(is_production)
+            || tasks.iter().any(|word| word.split(['-', ':', '_', '=', '.', '/']).any(is_production) || word.contains("DISABLE_DATABASE_ENVIRONMENT_CHECK"));
+        if production && of_database {
+            self.find(FindingKind::DestroysDatabase, format!("`{what}` takes away what production works on"));
+        }
+        self.touch_named(Effect::Delete, &what);
+    }
+
+    /// The environment that the task is told to work on.
+    fn environment(&self, tasks: &[String]) -> Option<String> {
+        let named = tasks.iter().find_map(|word| {
+            let (name, value) = word.split_once('=')?;
+            let name = name.trim_start_matches('-').to_ascii_uppercase().replace('-', "_");
+            (ENVIRONMENT.contains(&name.as_str())).then(|| value.to_owned())
+        });
+        let option = || {
+            tasks.windows(2).find_map(|pair| match pair {
+                [name, value] if matches!(name.as_str(), "--env" | "-e" | "--environment" | "--stage") => Some(value.clone()),
+                _ => None,
+            })
+        };
+        let set = || {
+            ENVIRONMENT.iter().find_map(|name| match self.scope.variable(name) {
+                Some(Variable::Scalar(word)) => Some(word.shown()),
+                _ => self.context.env.get(*name).cloned(),
+            })
+        };
+        named.or_else(option).or_else(set).map(|name| name.to_ascii_lowercase())
+    }
+}
+
+fn is_production(word: &str) -> bool {
+    matches!(word.to_ascii_lowercase().as_str(), "prod" | "production" | "live" | "prd")
+}
+
+/// Whether a word names a task that takes something away; with `true` where that is a database.
+fn said(word: &str, database: bool) -> Option<bool> {
+    let lower = word.to_ascii_lowercase();
+    let option = lower.starts_with('-');
+    let bare = lower.trim_start_matches('-');
+    // `--force-reset`, `--drop-all`; an option that says how is none.
+    if option && !(bare.contains("reset") || bare.contains("drop") || bare.contains("wipe") || bare.contains("truncate")) {
+        return None;
+    }
+    let parts: Vec<&str> = bare.split([':', '-', '_', '.', '/', '=']).collect();
+    let takes = parts.iter().any(|part| TAKES.contains(part));
+    let again = parts.iter().any(|part| MADE_AGAIN.contains(part));
+    let negated = parts.first() == Some(&"no");
+    if !takes || again || negated {
+        return None;
+    }
+    Some(database || parts.iter().any(|part| DATABASE.contains(part) || part.ends_with("db")))
+}
+
+/// Whether every change of a schema is taken back: `downgrade base`, `migrate APP zero`, `db:migrate:undo:all`, `VERSION=0`.
+fn undone(runner: &str, tasks: &[String]) -> bool {
+    let has = |name: &str| tasks.iter().any(|word| word == name);
+    let first = tasks.iter().find(|word| !word.starts_with('-')).map_or("", String::as_str);
+    match runner {
+        "alembic" | "flask" => has("downgrade") && has("base"),
+        "manage.py" | "django-admin" => (first == "migrate" && has("zero")) || first == "sqlflush",
+        "flyway" => has("clean"),
+        "liquibase" => tasks.iter().any(|word| matches!(word.as_str(), "dropAll" | "drop-all")),
+        "sequelize" | "sequelize-cli" => tasks.iter().any(|word| word.ends_with("undo:all")),
+        "knex" => has("--all") && tasks.iter().any(|word| word.contains("rollback")),
+        "ef" => has("update") && has("0"),
+        "rails" | "rake" => has("VERSION=0") || has("STEP=999"),
+        "mix" => has("--all") && tasks.iter().any(|word| word.contains("rollback")),
+        "phinx" => first == "rollback" && has("0"),
+        "migrate" | "goose" => has("down-to") || (has("down") && has("-all")),
+        _ => false,
+    }
+}
