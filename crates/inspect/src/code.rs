@@ -4,8 +4,8 @@
 mod calls;
 mod fold;
 mod lex;
-mod rounds;
 mod powershell;
+mod rounds;
 
 use countersign_plan::inspection::Context;
 pub(crate) use countersign_plan::inspection::Language;

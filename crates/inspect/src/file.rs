@@ -11,16 +11,43 @@ use crate::path::{self, Place};
 /// Ends of paths from which code runs without anybody starting it: by a push, a commit, a start of an interpreter, a folder that is
 /// entered. From the manuals of the services, Git, Husky, Python (`site`), direnv and cron.
 const BY_ITSELF: &[&str] = &[
-    "/.gitlab-ci.yml", "/.travis.yml", "/azure-pipelines.yml", "/bitbucket-pipelines.yml", "/jenkinsfile", "/.drone.yml",
-    "/sitecustomize.py", "/usercustomize.py", "/.envrc", "/.vscode/tasks.json", "/appveyor.yml", "/.cirrus.yml",
+    "/.gitlab-ci.yml",
+    "/.travis.yml",
+    "/azure-pipelines.yml",
+    "/bitbucket-pipelines.yml",
+    "/jenkinsfile",
+    "/.drone.yml",
+    "/sitecustomize.py",
+    "/usercustomize.py",
+    "/.envrc",
+    "/.vscode/tasks.json",
+    "/appveyor.yml",
+    "/.cirrus.yml",
 ];
 
 /// Folders of that kind.
 const FOLDERS_BY_ITSELF: &[&str] = &[
-    "/.git/hooks/", "/.husky/", "/.githooks/", "/.github/workflows/", "/.gitea/workflows/", "/.forgejo/workflows/",
-    "/.circleci/", "/.buildkite/", "/.woodpecker/", "/.config/autostart/", "/launchagents/", "/launchdaemons/",
-    "/systemd/user/", "/systemd/system/", "/cron.d/", "/cron.daily/", "/cron.hourly/", "/crontabs/", "/profile.d/",
-    "/.local/bin/", "/init.d/",
+    "/.git/hooks/",
+    "/.husky/",
+    "/.githooks/",
+    "/.github/workflows/",
+    "/.gitea/workflows/",
+    "/.forgejo/workflows/",
+    "/.circleci/",
+    "/.buildkite/",
+    "/.woodpecker/",
+    "/.config/autostart/",
+    "/launchagents/",
+    "/launchdaemons/",
+    "/systemd/user/",
+    "/systemd/system/",
+    "/cron.d/",
+    "/cron.daily/",
+    "/cron.hourly/",
+    "/crontabs/",
+    "/profile.d/",
+    "/.local/bin/",
+    "/init.d/",
 ];
 
 /// The most values of a document that are looked at.
@@ -100,12 +127,15 @@ pub(crate) fn embedded(name: &str, text: &str) -> Option<String> {
         _ if last.starts_with("dockerfile") || last.starts_with("containerfile") || last.ends_with(".dockerfile") => {
             lines(&|line| line.trim_start().strip_prefix("RUN ").map(str::to_owned))
         }
-        _ if last.ends_with(".service") || last.ends_with(".desktop") || lower.contains("/systemd/") => lines(&|line| {
-            let (_, line) = line.strip_prefix("Exec").and_then(|rest| rest.split_once('='))?;
-            Some(line.trim_start_matches(['-', '@', ':', '+', '!', '|', ' ']).replace("%h", "~").replace("%%", "%"))
-        }),
+        _ if last.ends_with(".service") || last.ends_with(".desktop") || lower.contains("/systemd/") => {
+            lines(&|line| {
+                let (_, line) = line.strip_prefix("Exec").and_then(|rest| rest.split_once('='))?;
+                Some(line.trim_start_matches(['-', '@', ':', '+', '!', '|', ' ']).replace("%h", "~").replace("%%", "%"))
+            })
+        }
         _ if last.ends_with(".pth") => {
-            let code: Vec<&str> = text.lines().filter(|line| line.starts_with("import ") || line.starts_with("import\t")).collect();
+            let code: Vec<&str> =
+                text.lines().filter(|line| line.starts_with("import ") || line.starts_with("import\t")).collect();
             let quoted = code.join("\n").replace('\'', r"'\''");
             (!code.is_empty()).then(|| format!("python3 -c '{quoted}'"))
         }
@@ -209,12 +239,16 @@ impl Machine<'_> {
         let secret = |from: &str| matches!(from, "env" | "secret") || from.starts_with('/');
         if by_itself {
             self.absorb_grave(inner);
-        } else if let Some(message) = inner
-            .findings
-            .iter()
-            .find(|finding| grave(finding.kind))
-            .map(|finding| finding.message.clone())
-            .or_else(|| inner.flows.iter().find(|flow| matches!(flow.from.as_str(), "env" | "secret") && secret(&flow.from)).map(|flow| format!("{} goes to {}", flow.from, flow.to)))
+        } else if let Some(message) =
+            inner.findings.iter().find(|finding| grave(finding.kind)).map(|finding| finding.message.clone()).or_else(
+                || {
+                    inner
+                        .flows
+                        .iter()
+                        .find(|flow| matches!(flow.from.as_str(), "env" | "secret") && secret(&flow.from))
+                        .map(|flow| format!("{} goes to {}", flow.from, flow.to))
+                },
+            )
         {
             self.find(FindingKind::Persistence, format!("{name} would, once it is run: {message}"));
         }
@@ -255,7 +289,8 @@ impl Machine<'_> {
         for name in names {
             for path in self.paths(&crate::machine::Word::text(*name)) {
                 let Some(text) = self.files.get(&path).and_then(|stream| stream.text.clone()) else { continue };
-                let context = Context { cwd: path::normalise(&path, ".."), files: Default::default(), ..self.context.clone() };
+                let context =
+                    Context { cwd: path::normalise(&path, ".."), files: Default::default(), ..self.context.clone() };
                 let inner = file(&path, &text, &context);
                 self.absorb_grave(inner);
             }

@@ -29,7 +29,9 @@ const METADATA_NAMES: &[&str] = &[
 
 /// Whether a name is this machine or one of a network at home (RFC 1918, 6761, 8375).
 pub(crate) fn is_local(name: &str) -> bool {
-    let host = name.rsplit_once(':').map_or(name, |(host, port)| if port.bytes().all(|b| b.is_ascii_digit()) { host } else { name });
+    let host = name
+        .rsplit_once(':')
+        .map_or(name, |(host, port)| if port.bytes().all(|b| b.is_ascii_digit()) { host } else { name });
     let host = host.trim_matches(['[', ']']);
     if let Ok(ip) = host.parse::<Ipv4Addr>() {
         return ip.is_loopback() || ip.is_private() || ip.is_unspecified();

@@ -12,7 +12,7 @@ use countersign_plan::text::check_visible;
 use countersign_plan::tool::{Effect, TargetKind};
 
 pub(crate) use effort::{Effort, size};
-pub(crate) use emptied::is_record;
+pub(crate) use emptied::{is_log, is_record};
 pub(crate) use scope::{Scope, Variable};
 pub(crate) use value::{Part, Stream, Word};
 
@@ -172,7 +172,8 @@ impl<'a> Machine<'a> {
         if name.starts_with("/dev/fd/") {
             return;
         }
-        if effect == Effect::Delete && !pattern && self.made.contains(&name) {
+        let of_log = |name: &str| self.files.get(name).is_some_and(|file| file.sources.iter().any(|from| is_log(from)));
+        if effect == Effect::Delete && !pattern && self.made.contains(&name) && !of_log(&name) {
             return;
         }
         self.effort.touched(effect, &name, pattern);

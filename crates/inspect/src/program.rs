@@ -138,7 +138,11 @@ impl Machine<'_> {
         }
         self.judge_words(base, rest);
         let unknowns = self.out.unknowns.len();
-        let interprets = matches!(base.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.'), "python" | "node" | "ruby" | "perl" | "php" | "pypy");
+        let touches = self.out.touches.len();
+        let interprets = matches!(
+            base.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.'),
+            "python" | "node" | "ruby" | "perl" | "php" | "pypy"
+        );
         let out = match (catalogue::entry(base), special::knows(base)) {
             (_, true) => return None,
             (Some(entry), false) => match self.special(base, rest, stdin) {
@@ -147,8 +151,18 @@ impl Machine<'_> {
             },
             (None, false) => return None,
         };
-        if !(interprets || wrapper) {
-            self.out.unknowns.truncate(unknowns);
+        if !wrapper {
+            // What is installed beside an interpreter is the project's own choice.
+            let mut at = 0;
+            self.out.unknowns.retain(|unknown| {
+                at += 1;
+                at <= unknowns || (interprets && !unknown.message.contains("is not in the tables"))
+            });
+            let mut at = 0;
+            self.out.touches.retain(|touch| {
+                at += 1;
+                at <= touches || matches!(touch.kind, TargetKind::File | TargetKind::Directory | TargetKind::Host)
+            });
         }
         Some(out)
     }

@@ -23,6 +23,18 @@ pub(super) fn constants(tokens: &[Token], home: &str) -> Vec<Token> {
     let mut i = 0;
     while let Some(token) = tokens.get(i) {
         let rest = tokens.get(i + 1..).unwrap_or_default();
+        // `require('https').get` is `https.get`.
+        if let (
+            Token::Name(name),
+            [Token::Mark('('), Token::Text(module), Token::Mark(')'), Token::Mark('.'), Token::Name(method), ..],
+        ) = (token, rest)
+            && name == "require"
+            && matches!(module.trim_start_matches("node:"), "http" | "https")
+        {
+            out.push(Token::Name(format!("{}.{method}", module.trim_start_matches("node:"))));
+            i += 6;
+            continue;
+        }
         let folded = match token {
             Token::Name(name) => folded(name, rest, home),
             _ => None,
@@ -165,9 +177,14 @@ pub(super) fn names(tokens: &[Token], loops: &[(String, Word)]) -> Option<Word> 
             Some(Word::pattern(pattern))
         }
         // `Dir.glob(home + "/*")`
-        [Token::Name(glob), Token::Mark('('), Token::Text(root), Token::Mark('+' | ',' | '.'), Token::Text(pattern), Token::Mark(')')]
-            if matches!(glob.as_str(), "glob" | "glob.glob" | "glob.iglob" | "Dir.glob" | "bsd_glob") =>
-        {
+        [
+            Token::Name(glob),
+            Token::Mark('('),
+            Token::Text(root),
+            Token::Mark('+' | ',' | '.'),
+            Token::Text(pattern),
+            Token::Mark(')'),
+        ] if matches!(glob.as_str(), "glob" | "glob.glob" | "glob.iglob" | "Dir.glob" | "bsd_glob") => {
             Some(Word::pattern(&format!("{root}{pattern}")))
         }
         _ => None,
@@ -226,9 +243,15 @@ pub(super) fn loops(tokens: &[Token]) -> Vec<(String, Word)> {
             ] if within == "in" && is_path(path) && method == "iterdir" => {
                 out.push((variable.clone(), listed(root, false)));
             }
-            [Token::Name(variable), Token::Name(within), Token::Name(call), Token::Mark('('), Token::Text(root), Token::Mark(')'), ..]
-                if within == "in" && LISTS.contains(&call.as_str()) =>
-            {
+            [
+                Token::Name(variable),
+                Token::Name(within),
+                Token::Name(call),
+                Token::Mark('('),
+                Token::Text(root),
+                Token::Mark(')'),
+                ..,
+            ] if within == "in" && LISTS.contains(&call.as_str()) => {
                 out.push((variable.clone(), listed(root, call.ends_with("walk"))));
             }
             // `for folder, folders, files in os.walk(…)`
@@ -271,7 +294,8 @@ pub(super) fn loops(tokens: &[Token]) -> Vec<(String, Word)> {
 const LISTS: &[&str] = &["os.listdir", "listdir", "os.scandir", "scandir", "os.walk", "walk"];
 
 /// Calls that list a folder and hand what is in it to a block.
-const LISTS_TO_BLOCKS: &[&str] = &["Dir.children", "Dir.each_child", "Dir.entries", "Dir.foreach", "readdirSync", "readdir", "scandir", "opendir"];
+const LISTS_TO_BLOCKS: &[&str] =
+    &["Dir.children", "Dir.each_child", "Dir.entries", "Dir.foreach", "readdirSync", "readdir", "scandir", "opendir"];
 
 /// What lies in a folder.
 fn listed(root: &str, below: bool) -> Word {
@@ -296,14 +320,22 @@ fn handed_on(tokens: &[Token]) -> impl Iterator<Item = &str> {
 /// A path that is joined of a folder and a name in it that a loop or a block gives.
 pub(super) fn joined_name(tokens: &[Token], loops: &[(String, Word)], all: &[Token]) -> Option<Word> {
     let (root, name) = match tokens {
-        [Token::Name(join), Token::Mark('('), Token::Text(root), Token::Mark(','), Token::Name(name), Token::Mark(')')]
-            if JOINS.contains(&join.as_str()) =>
-        {
-            (root.as_str(), name)
-        }
-        [Token::Name(join), Token::Mark('('), Token::Name(folder), Token::Mark(','), Token::Name(name), Token::Mark(')')]
-            if JOINS.contains(&join.as_str()) =>
-        {
+        [
+            Token::Name(join),
+            Token::Mark('('),
+            Token::Text(root),
+            Token::Mark(','),
+            Token::Name(name),
+            Token::Mark(')'),
+        ] if JOINS.contains(&join.as_str()) => (root.as_str(), name),
+        [
+            Token::Name(join),
+            Token::Mark('('),
+            Token::Name(folder),
+            Token::Mark(','),
+            Token::Name(name),
+            Token::Mark(')'),
+        ] if JOINS.contains(&join.as_str()) => {
             return loops.iter().find(|(known, _)| known == folder || known == name).map(|(_, found)| found.clone());
         }
         [Token::Text(root), Token::Mark('+'), Token::Name(name)] => (root.as_str(), name),

@@ -6,22 +6,73 @@ use crate::inspection::FindingKind;
 use crate::machine::Machine;
 
 /// Calls that start something and do not wait for it.
-const STARTS: &[&str] =
-    &["fork", "spawn", "Popen", "Thread", "Process", "exec", "execFile", "Worker", "create_task", "posix_spawn", "Pool"];
+const STARTS: &[&str] = &[
+    "fork",
+    "spawn",
+    "Popen",
+    "Thread",
+    "Process",
+    "exec",
+    "execFile",
+    "Worker",
+    "create_task",
+    "posix_spawn",
+    "Pool",
+];
 
 /// Calls that send something.
 const SENDS: &[&str] = &["urlopen", "fetch", "sendto", "send", "sendall", "create_connection", "request"];
 
 /// Calls that take room.
 const TAKES_ROOM: &[&str] = &[
-    "write", "append", "extend", "writeFileSync", "appendFileSync", "write_text", "write_bytes", "push", "print",
-    "allocUnsafe", "alloc", "mkdir", "makedirs", "mkdtemp", "mkstemp", "bytearray", "puts", "syswrite", "mkdirSync", "touch",
+    "write",
+    "append",
+    "extend",
+    "writeFileSync",
+    "appendFileSync",
+    "write_text",
+    "write_bytes",
+    "push",
+    "print",
+    "allocUnsafe",
+    "alloc",
+    "mkdir",
+    "makedirs",
+    "mkdtemp",
+    "mkstemp",
+    "bytearray",
+    "puts",
+    "syswrite",
+    "mkdirSync",
+    "touch",
 ];
 
 /// Words by which a loop ends or lets time pass.
 const ENDS: &[&str] = &[
-    "break", "sleep", "exit", "return", "raise", "last", "wait", "waitpid", "join", "input", "accept", "recv", "read",
-    "readline", "select", "gets", "die", "_exit", "communicate", "get", "poll", "usleep", "setTimeout", "throw",
+    "break",
+    "sleep",
+    "exit",
+    "return",
+    "raise",
+    "last",
+    "wait",
+    "waitpid",
+    "join",
+    "input",
+    "accept",
+    "recv",
+    "read",
+    "readline",
+    "select",
+    "gets",
+    "die",
+    "_exit",
+    "communicate",
+    "get",
+    "poll",
+    "usleep",
+    "setTimeout",
+    "throw",
 ];
 
 impl Machine<'_> {
@@ -38,7 +89,8 @@ impl Machine<'_> {
             return;
         }
         let web = |(name, last): (&str, &str)| {
-            SENDS.contains(&last) || (matches!(last, "get" | "post" | "put") && (name.starts_with("requests.") || name.contains("http")))
+            SENDS.contains(&last)
+                || (matches!(last, "get" | "post" | "put") && (name.starts_with("requests.") || name.contains("http")))
         };
         let what = if names().any(|(_, last)| STARTS.contains(&last)) {
             "starts programs and waits for none"
@@ -70,7 +122,8 @@ fn endless(tokens: &[Token]) -> Option<&[Token]> {
                 return Some(if postfix { before } else { inner.get(1..).unwrap_or_default() });
             }
             // `while fork` and `fork while fork`.
-            "while" if matches!(inner.first(), Some(Token::Name(call)) if call.rsplit(['.', ':']).next() == Some("fork")) => {
+            "while" if matches!(inner.first(), Some(Token::Name(call)) if call.rsplit(['.', ':']).next() == Some("fork")) =>
+            {
                 return Some(inner);
             }
             "until" if is(inner.first(), "false") => return inner.get(1..),

@@ -26,8 +26,29 @@ pub(crate) struct Effort {
 
 /// Programs that wait for something before they end.
 const WAITING: &[&str] = &[
-    "sleep", "usleep", "nanosleep", "inotifywait", "fswatch", "entr", "wait", "flock", "nc", "ncat", "socat", "select",
-    "tail", "dialog", "whiptail", "fzf", "read", "break", "exit", "return", "exec", "suspend", "journalctl",
+    "sleep",
+    "usleep",
+    "nanosleep",
+    "inotifywait",
+    "fswatch",
+    "entr",
+    "wait",
+    "flock",
+    "nc",
+    "ncat",
+    "socat",
+    "select",
+    "tail",
+    "dialog",
+    "whiptail",
+    "fzf",
+    "read",
+    "break",
+    "exit",
+    "return",
+    "exec",
+    "suspend",
+    "journalctl",
 ];
 
 impl Effort {
@@ -129,7 +150,9 @@ mod tests {
 
     #[test]
     fn sizes_are_read_with_their_units() {
-        for (text, bytes) in [("10", 10), ("4k", 4096), ("1G", 1 << 30), ("2TiB", 2 << 40), ("3b", 1536), ("+5M", 5 << 20)] {
+        for (text, bytes) in
+            [("10", 10), ("4k", 4096), ("1G", 1 << 30), ("2TiB", 2 << 40), ("3b", 1536), ("+5M", 5 << 20)]
+        {
             assert_eq!(size(text), Some(bytes), "{text}");
         }
         assert_eq!(size("x"), None);

@@ -23,7 +23,11 @@ impl Machine<'_> {
         }
         for name in self.paths(word) {
             let last = name.rsplit('/').next().unwrap_or("");
-            if !(self.made.contains(&name) || MARKERS.contains(&last) || name.starts_with("/dev/") || name.starts_with("/tmp/"))
+            if !(is_made_again(&name)
+                || self.made.contains(&name)
+                || MARKERS.contains(&last)
+                || name.starts_with("/dev/")
+                || name.starts_with("/tmp/"))
             {
                 self.emptied.insert(name, self.by.clone());
             }
@@ -38,6 +42,26 @@ impl Machine<'_> {
             self.touch_path(Effect::Delete, &Word::text(name), false);
             self.by = before;
         }
+        // Files below a folder that are encrypted in place, and whose originals are removed.
+        let locks = |by: &str| matches!(by, "openssl" | "ccrypt" | "7z" | "7za" | "zip" | "mcrypt");
+        let outside =
+            |name: &str| !name.starts_with(&format!("{}/", self.context.cwd)) && name.starts_with(&self.context.home);
+        let locked = self.out.touches.iter().find(|touch| {
+            touch.effect == Effect::Delete
+                && touch.name.contains("**")
+                && outside(&touch.name)
+                && self
+                    .out
+                    .touches
+                    .iter()
+                    .any(|other| other.name == touch.name && other.effect == Effect::Read && locks(&other.by))
+        });
+        if let Some(name) = locked.map(|touch| touch.name.clone()) {
+            self.find(
+                FindingKind::DestroysHome,
+                format!("every file of {name} is encrypted, and the originals are removed"),
+            );
+        }
     }
 
     /// Whether the record of what happened is what is removed.
@@ -46,6 +70,20 @@ impl Machine<'_> {
             self.find(FindingKind::ErasesRecord, format!("`{}` removes the record {name}", self.by));
         }
     }
+}
+
+/// Whether a file is one that programs write by themselves: a log that is no record, the product of a build.
+fn is_made_again(name: &str) -> bool {
+    const FOLDERS: &[&str] =
+        &["/build/", "/dist/", "/target/", "/tmp/", "/out/", "/coverage/", "/.cache/", "/logs/", "/log/"];
+    let telling = ["audit", "access", "auth", "security", "history"].iter().any(|word| name.contains(word));
+    let written = [".log", ".out", ".tmp", ".err"].iter().any(|end| name.ends_with(end));
+    !telling && (written || FOLDERS.iter().any(|folder| name.contains(folder)))
+}
+
+/// Whether a file is a log: what is left out of it is missing for good.
+pub(crate) fn is_log(name: &str) -> bool {
+    name.ends_with(".log") || name.split('/').any(|part| matches!(part, "audit" | "log" | "logs" | "journal"))
 }
 
 /// Whether a file records what people and programs did: typed history, logins, the audit trail.

@@ -97,7 +97,10 @@ impl Machine<'_> {
             read: Stream::empty(),
             reads: false,
             scripted: false,
-            empties: parsed.values.iter().any(|(role, word)| *role == Role::Text && word.constant().is_some_and(|size| size.trim_start_matches(['<', '/', '%']) == "0")),
+            empties: parsed.values.iter().any(|(role, word)| {
+                *role == Role::Text
+                    && word.constant().is_some_and(|size| size.trim_start_matches(['<', '/', '%']) == "0")
+            }),
             offline: tags.contains(&&Tag::Offline),
             takes_code: tags.iter().any(|tag| matches!(tag, Tag::InputCode(_) | Tag::InputSql)),
             asks: Effect::None,
@@ -118,6 +121,12 @@ impl Machine<'_> {
         }
         for (role, word) in parsed.values.iter().chain(&operands) {
             self.play(*role, word, &mut doing, stdin);
+        }
+        if matches!(self.by.as_str(), "docker" | "podman" | "nerdctl")
+            && parsed.path.iter().any(|word| matches!(word.as_str(), "run" | "create" | "pull"))
+            && let Some(image) = parsed.operands.first()
+        {
+            self.image(image);
         }
         let out = self.commands(&grammar, &parsed, &tags, &mut doing, stdin);
         self.transfer(&tags, &doing);

@@ -7,9 +7,9 @@ use crate::machine::{Machine, Stream, Variable, Word};
 
 /// Builtins that change nothing outside the shell.
 const HARMLESS: &[&str] = &[
-    "pwd", "type", "hash", "times", "wait", "jobs", "fg", "bg", "disown", "umask", "ulimit",
-    "exit", "return", "break", "continue", "logout", "shopt", "bind", "complete", "compgen", "compopt", "caller",
-    "suspend", "dirs", "getopts", "help", "fc",
+    "pwd", "type", "hash", "times", "wait", "jobs", "fg", "bg", "disown", "umask", "ulimit", "exit", "return", "break",
+    "continue", "logout", "shopt", "bind", "complete", "compgen", "compopt", "caller", "suspend", "dirs", "getopts",
+    "help", "fc",
 ];
 
 /// Files of the system that only set variables (os-release(5), locale.conf(5), lsb_release(1)).

@@ -37,7 +37,9 @@ impl Machine<'_> {
             touch.by.clone_from(&by);
             // A client reads files from the folder that it was started in.
             let relative = touch.kind == countersign_plan::tool::TargetKind::File && !touch.name.starts_with('/');
-            if let ([path], true) = (self.paths(&Word::text(touch.name.as_str())).as_slice(), relative && !touch.name.contains("${")) {
+            if let ([path], true) =
+                (self.paths(&Word::text(touch.name.as_str())).as_slice(), relative && !touch.name.contains("${"))
+            {
                 touch.name.clone_from(path);
             }
         }

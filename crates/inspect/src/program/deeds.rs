@@ -6,9 +6,31 @@ use crate::machine::{Machine, Stream, Word, is_record};
 
 /// Services that keep the record of what happens on a machine.
 const RECORDERS: &[&str] = &[
-    "auditd", "rsyslog", "rsyslogd", "syslog", "syslogd", "syslog-ng", "systemd-journald", "journald", "audit", "osqueryd",
-    "falco", "auditbeat", "filebeat", "fluentd", "fluent-bit", "wazuh-agent", "sysmon", "acct", "psacct", "eventlog", "vector",
-    "promtail", "splunk", "splunkd", "splunkforwarder",
+    "auditd",
+    "rsyslog",
+    "rsyslogd",
+    "syslog",
+    "syslogd",
+    "syslog-ng",
+    "systemd-journald",
+    "journald",
+    "audit",
+    "osqueryd",
+    "falco",
+    "auditbeat",
+    "filebeat",
+    "fluentd",
+    "fluent-bit",
+    "wazuh-agent",
+    "sysmon",
+    "acct",
+    "psacct",
+    "eventlog",
+    "vector",
+    "promtail",
+    "splunk",
+    "splunkd",
+    "splunkforwarder",
 ];
 
 /// Words in their order after a program that prints credentials with them (the programs' manuals).
@@ -65,13 +87,49 @@ const PRINTS: &[(&str, &[&str])] = &[
 ];
 
 /// Programs that do nothing but wear a machine down.
-const FLOODERS: &[&str] =
-    &["slowhttptest", "slowloris", "slowloris.py", "goldeneye", "goldeneye.py", "hulk", "t50", "mhddos", "xerxes", "torshammer", "thc-ssl-dos", "pyloris", "loic", "hoic"];
+const FLOODERS: &[&str] = &[
+    "slowhttptest",
+    "slowloris",
+    "slowloris.py",
+    "goldeneye",
+    "goldeneye.py",
+    "hulk",
+    "t50",
+    "mhddos",
+    "xerxes",
+    "torshammer",
+    "thc-ssl-dos",
+    "pyloris",
+    "loic",
+    "hoic",
+];
 
 /// Programs that send as many requests as they are told.
 const LOADERS: &[&str] = &[
-    "ab", "wrk", "wrk2", "hey", "siege", "vegeta", "bombardier", "oha", "hping3", "nping", "httperf", "autocannon", "ping",
-    "k6", "h2load", "cassowary", "rewrk", "mz", "boom", "tsung", "loadtest", "drill", "plow", "baton",
+    "ab",
+    "wrk",
+    "wrk2",
+    "hey",
+    "siege",
+    "vegeta",
+    "bombardier",
+    "oha",
+    "hping3",
+    "nping",
+    "httperf",
+    "autocannon",
+    "ping",
+    "k6",
+    "h2load",
+    "cassowary",
+    "rewrk",
+    "mz",
+    "boom",
+    "tsung",
+    "loadtest",
+    "drill",
+    "plow",
+    "baton",
 ];
 
 impl Machine<'_> {
@@ -84,12 +142,18 @@ impl Machine<'_> {
         if erases(base, &words) {
             self.find(FindingKind::ErasesRecord, format!("`{base} {}`", words.join(" ")));
         }
-        let remote = |word: &&String| !word.starts_with('-') && !crate::host::is_local(host_in(word)) && host_in(word).contains(['.', ':']);
+        let remote = |word: &&String| {
+            !word.starts_with('-') && !crate::host::is_local(host_in(word)) && host_in(word).contains(['.', ':'])
+        };
         let aims = words.iter().any(|word| remote(&word));
         if (FLOODERS.contains(&base) && aims) || (LOADERS.contains(&base) && aims && floods(base, &words)) {
             self.find(FindingKind::ForkBomb, format!("`{base} {}` floods another machine", words.join(" ")));
         }
-        if matches!(base, "stress" | "stress-ng") && !words.iter().any(|word| word.starts_with("-t") || word.starts_with("--timeout") || word.contains("-ops")) {
+        if matches!(base, "stress" | "stress-ng")
+            && !words
+                .iter()
+                .any(|word| word.starts_with("-t") || word.starts_with("--timeout") || word.contains("-ops"))
+        {
             self.find(FindingKind::ForkBomb, format!("`{base}` takes all of the machine, and nothing ends it"));
         }
         for size in sizes(base, &words) {
@@ -102,7 +166,9 @@ impl Machine<'_> {
         let words: Vec<String> = rest.iter().map(Word::shown).collect();
         let in_order = |wanted: &[&str]| {
             let mut rest = words.iter();
-            wanted.iter().all(|want| rest.any(|word| word == want || word.strip_prefix(want).is_some_and(|more| more.starts_with('='))))
+            wanted.iter().all(|want| {
+                rest.any(|word| word == want || word.strip_prefix(want).is_some_and(|more| more.starts_with('=')))
+            })
         };
         if PRINTS.iter().any(|(program, wanted)| *program == base && in_order(wanted)) {
             self.find(FindingKind::Secret, format!("`{base} {}` prints a credential", words.join(" ")));
@@ -120,7 +186,9 @@ fn host_in(word: &str) -> &str {
 
 /// Whether the words of a program that loads another machine ask for more than a test.
 fn floods(base: &str, words: &[String]) -> bool {
-    if words.iter().any(|word| matches!(word.as_str(), "--flood" | "--faster" | "--rand-source")) || (base == "ping" && words.iter().any(|word| word == "-f")) {
+    if words.iter().any(|word| matches!(word.as_str(), "--flood" | "--faster" | "--rand-source"))
+        || (base == "ping" && words.iter().any(|word| word == "-f"))
+    {
         return true;
     }
     if base == "ping" {
@@ -133,13 +201,26 @@ fn floods(base: &str, words: &[String]) -> bool {
         let name = name.trim_start_matches('-');
         let split = name.find(|c: char| c == '=' || c.is_ascii_digit()).unwrap_or(name.len());
         let (name, attached) = name.split_at(split);
-        let value = if attached.is_empty() { words.get(i + 1).map_or("", String::as_str) } else { attached.trim_start_matches('=') };
+        let value = if attached.is_empty() {
+            words.get(i + 1).map_or("", String::as_str)
+        } else {
+            attached.trim_start_matches('=')
+        };
         let digits: String = value.chars().take_while(char::is_ascii_digit).collect();
-        let factor = if value.ends_with(['k', 'K']) { 1000 } else if value.ends_with(['m', 'M']) { 1_000_000 } else { 1 };
+        let factor = if value.ends_with(['k', 'K']) {
+            1000
+        } else if value.ends_with(['m', 'M']) {
+            1_000_000
+        } else {
+            1
+        };
         let Ok(number) = digits.parse::<u64>().map(|n| n.saturating_mul(factor)) else { continue };
         match name {
-            "n" | "r" | "requests" | "num-conns" | "reps" | "count" | "amount" => most_requests = most_requests.max(number),
-            "c" | "u" | "vus" | "connections" | "concurrent" | "concurrency" | "clients" | "workers" | "max-workers" => {
+            "n" | "r" | "requests" | "num-conns" | "reps" | "count" | "amount" => {
+                most_requests = most_requests.max(number)
+            }
+            "c" | "u" | "vus" | "connections" | "concurrent" | "concurrency" | "clients" | "workers"
+            | "max-workers" => {
                 most_at_once = most_at_once.max(number);
             }
             "rate" | "R" => most_at_once = most_at_once.max(if number == 0 { u64::MAX } else { number / 2 }),
@@ -182,7 +263,9 @@ fn erases(base: &str, words: &[String]) -> bool {
             None => None,
         })
     };
-    let recorder = |word: &String| RECORDERS.contains(&word.strip_suffix(".service").or_else(|| word.strip_suffix(".socket")).unwrap_or(word));
+    let recorder = |word: &String| {
+        RECORDERS.contains(&word.strip_suffix(".service").or_else(|| word.strip_suffix(".socket")).unwrap_or(word))
+    };
     match base {
         "journalctl" => {
             let short = |text: &str| {
@@ -204,16 +287,25 @@ fn erases(base: &str, words: &[String]) -> bool {
                 || value("--vacuum-size").is_some_and(small)
                 || value("--vacuum-files").is_some_and(few)
         }
-        "logrotate" => words.iter().any(|word| word == "--force" || (word.starts_with('-') && !word.starts_with("--") && word.contains('f'))),
+        "logrotate" => words
+            .iter()
+            .any(|word| word == "--force" || (word.starts_with('-') && !word.starts_with("--") && word.contains('f'))),
         "wevtutil" => has("cl") || has("clear-log"),
-        "auditctl" => has("-D") || words.windows(2).any(|pair| matches!(pair, [flag, value] if flag == "-e" && value == "0")) || has("-e0"),
+        "auditctl" => {
+            has("-D")
+                || words.windows(2).any(|pair| matches!(pair, [flag, value] if flag == "-e" && value == "0"))
+                || has("-e0")
+        }
         "systemctl" | "rc-service" | "initctl" | "launchctl" | "sc" => {
-            words.iter().any(|word| matches!(word.as_str(), "stop" | "disable" | "mask" | "kill" | "unload" | "bootout" | "delete"))
-                && words.iter().any(recorder)
+            words.iter().any(|word| {
+                matches!(word.as_str(), "stop" | "disable" | "mask" | "kill" | "unload" | "bootout" | "delete")
+            }) && words.iter().any(recorder)
         }
         "service" => words.first().is_some_and(recorder) && has("stop"),
         "pkill" | "killall" | "rc-update" => words.iter().any(recorder),
-        "ln" => words.windows(2).any(|pair| matches!(pair, [from, to] if from == "/dev/null" && (is_record(to) || to.contains("_history")))),
+        "ln" => words.windows(2).any(
+            |pair| matches!(pair, [from, to] if from == "/dev/null" && (is_record(to) || to.contains("_history"))),
+        ),
         "fc" => has("-p") && has("/dev/null"),
         "accton" => has("off"),
         "aureport" | "utmpdump" => false,

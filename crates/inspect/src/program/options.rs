@@ -115,7 +115,12 @@ pub(crate) fn read<'e>(entry: &'e Entry, args: &[Word]) -> Result<(Grammar<'e>, 
                 Some(_) if !level.slots.is_empty() => Ok((grammar.clone(), operands(&grammar, &args, path, before))),
                 Some(word) => Err(format!("the subcommand `{word}` is not in the catalogue")),
                 // A pattern stands for files: the program's own operands.
-                None if !level.slots.is_empty() && places.first().and_then(|i| args.get(*i)).is_some_and(|word| word.is_pattern() && !word.has_hole()) => {
+                None if !level.slots.is_empty()
+                    && places
+                        .first()
+                        .and_then(|i| args.get(*i))
+                        .is_some_and(|word| word.is_pattern() && !word.has_hole()) =>
+                {
                     Ok((grammar.clone(), operands(&grammar, &args, path, before)))
                 }
                 None if places.is_empty() => Ok((grammar.clone(), operands(&grammar, &args, path, before))),

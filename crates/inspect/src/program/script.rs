@@ -230,7 +230,8 @@ impl Machine<'_> {
                 continue;
             }
             if after.trim_start_matches('&').starts_with("getline") {
-                let start = before.rfind(|c: char| !(c.is_alphanumeric() || c == '_' || is_mark(c))).map_or(0, |i| i + 1);
+                let start =
+                    before.rfind(|c: char| !(c.is_alphanumeric() || c == '_' || is_mark(c))).map_or(0, |i| i + 1);
                 places.push((argument_of(before.get(start..).unwrap_or(""), &tight), true));
             } else {
                 places.push((argument_of(after, &tight), false));

@@ -19,10 +19,35 @@ struct Family {
 
 const FAMILIES: &[Family] = &[
     Family {
-        programs: &["pip", "pip2", "pip3", "pipx", "uv", "uvx", "poetry", "pdm", "hatch", "pipenv", "rye", "easy_install", "tox", "nox"],
+        programs: &[
+            "pip",
+            "pip2",
+            "pip3",
+            "pipx",
+            "uv",
+            "uvx",
+            "poetry",
+            "pdm",
+            "hatch",
+            "pipenv",
+            "rye",
+            "easy_install",
+            "tox",
+            "nox",
+        ],
         places: &[
-            "PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_FIND_LINKS", "PIP_PROXY", "UV_INDEX", "UV_INDEX_URL",
-            "UV_EXTRA_INDEX_URL", "UV_DEFAULT_INDEX", "UV_FIND_LINKS", "PDM_PYPI_URL", "PIPENV_PYPI_MIRROR", "PIP_TRUSTED_HOST",
+            "PIP_INDEX_URL",
+            "PIP_EXTRA_INDEX_URL",
+            "PIP_FIND_LINKS",
+            "PIP_PROXY",
+            "UV_INDEX",
+            "UV_INDEX_URL",
+            "UV_EXTRA_INDEX_URL",
+            "UV_DEFAULT_INDEX",
+            "UV_FIND_LINKS",
+            "PDM_PYPI_URL",
+            "PIPENV_PYPI_MIRROR",
+            "PIP_TRUSTED_HOST",
         ],
         files: &["PIP_CONFIG_FILE", "UV_CONFIG_FILE", "PIP_REQUIREMENT", "PIP_CONSTRAINT", "PIPENV_PIPFILE"],
         settings: &["pip.conf", "pip.ini", "uv.toml", "pyproject.toml", "pipfile", "poetry.toml", ".pdm.toml"],
@@ -35,13 +60,31 @@ const FAMILIES: &[Family] = &[
     },
     Family {
         programs: &["npm", "npx", "pnpm", "pnpx", "yarn", "cnpm", "bun", "bunx"],
-        places: &["npm_config_registry", "NPM_CONFIG_REGISTRY", "YARN_REGISTRY", "YARN_NPM_REGISTRY_SERVER", "BUN_CONFIG_REGISTRY"],
-        files: &["npm_config_userconfig", "NPM_CONFIG_USERCONFIG", "npm_config_globalconfig", "NPM_CONFIG_GLOBALCONFIG", "YARN_RC_FILENAME"],
+        places: &[
+            "npm_config_registry",
+            "NPM_CONFIG_REGISTRY",
+            "YARN_REGISTRY",
+            "YARN_NPM_REGISTRY_SERVER",
+            "BUN_CONFIG_REGISTRY",
+        ],
+        files: &[
+            "npm_config_userconfig",
+            "NPM_CONFIG_USERCONFIG",
+            "npm_config_globalconfig",
+            "NPM_CONFIG_GLOBALCONFIG",
+            "YARN_RC_FILENAME",
+        ],
         settings: &[".npmrc", "npmrc", ".yarnrc", ".yarnrc.yml", "bunfig.toml", "package.json"],
     },
     Family {
         programs: &["cargo", "rustup"],
-        places: &["CARGO_REGISTRIES_", "CARGO_SOURCE_", "CARGO_REGISTRY_INDEX", "RUSTUP_DIST_SERVER", "RUSTUP_UPDATE_ROOT"],
+        places: &[
+            "CARGO_REGISTRIES_",
+            "CARGO_SOURCE_",
+            "CARGO_REGISTRY_INDEX",
+            "RUSTUP_DIST_SERVER",
+            "RUSTUP_UPDATE_ROOT",
+        ],
         files: &["CARGO_HOME"],
         settings: &[".cargo/config.toml", ".cargo/config", "cargo.toml"],
     },
@@ -51,17 +94,21 @@ const FAMILIES: &[Family] = &[
         files: &["GEMRC", "BUNDLE_GEMFILE", "BUNDLE_APP_CONFIG"],
         settings: &["gemfile", ".gemrc", ".bundle/config"],
     },
-    Family {
-        programs: &["go"],
-        places: &["GOPROXY", "GOSUMDB"],
-        files: &["GOENV", "GOWORK"],
-        settings: &["go.env"],
-    },
+    Family { programs: &["go"], places: &["GOPROXY", "GOSUMDB"], files: &["GOENV", "GOWORK"], settings: &["go.env"] },
     Family {
         programs: &["mvn", "mvnw", "gradle", "gradlew", "sbt"],
         places: &["MAVEN_OPTS", "MAVEN_ARGS", "GRADLE_OPTS", "JITPACK_URL"],
         files: &["GRADLE_USER_HOME"],
-        settings: &["settings.xml", "pom.xml", "build.gradle", "build.gradle.kts", "settings.gradle", "settings.gradle.kts", "init.gradle", "gradle-wrapper.properties"],
+        settings: &[
+            "settings.xml",
+            "pom.xml",
+            "build.gradle",
+            "build.gradle.kts",
+            "settings.gradle",
+            "settings.gradle.kts",
+            "init.gradle",
+            "gradle-wrapper.properties",
+        ],
     },
     Family {
         programs: &["composer"],
@@ -81,28 +128,73 @@ const FAMILIES: &[Family] = &[
         files: &["NIX_CONF_DIR", "NIX_USER_CONF_FILES"],
         settings: &["nix.conf", "brewfile"],
     },
-    Family {
-        programs: &["dotnet", "nuget"],
-        places: &["NUGET_SOURCE"],
-        files: &[],
-        settings: &["nuget.config"],
-    },
+    Family { programs: &["dotnet", "nuget"], places: &["NUGET_SOURCE"], files: &[], settings: &["nuget.config"] },
 ];
 
 /// Registries that everybody uses.
 const USUAL: &[&str] = &[
-    "pypi.org", "files.pythonhosted.org", "test.pypi.org", "registry.npmjs.org", "registry.yarnpkg.com", "index.crates.io",
-    "static.crates.io", "crates.io", "rubygems.org", "proxy.golang.org", "sum.golang.org", "repo.maven.apache.org",
-    "repo1.maven.org", "plugins.gradle.org", "services.gradle.org", "repo.packagist.org", "packagist.org", "conda.anaconda.org",
-    "repo.anaconda.com", "api.nuget.org", "deb.debian.org", "security.debian.org", "archive.ubuntu.com",
-    "security.ubuntu.com", "dl-cdn.alpinelinux.org", "cache.nixos.org", "dl.google.com", "maven.google.com",
+    "pypi.org",
+    "files.pythonhosted.org",
+    "test.pypi.org",
+    "registry.npmjs.org",
+    "registry.yarnpkg.com",
+    "index.crates.io",
+    "static.crates.io",
+    "crates.io",
+    "rubygems.org",
+    "proxy.golang.org",
+    "sum.golang.org",
+    "repo.maven.apache.org",
+    "repo1.maven.org",
+    "plugins.gradle.org",
+    "services.gradle.org",
+    "repo.packagist.org",
+    "packagist.org",
+    "conda.anaconda.org",
+    "repo.anaconda.com",
+    "api.nuget.org",
+    "deb.debian.org",
+    "security.debian.org",
+    "archive.ubuntu.com",
+    "security.ubuntu.com",
+    "dl-cdn.alpinelinux.org",
+    "cache.nixos.org",
+    "dl.google.com",
+    "maven.google.com",
+];
+
+/// Registries of images that everybody uses.
+const REGISTRIES: &[&str] = &[
+    "docker.io",
+    "ghcr.io",
+    "quay.io",
+    "gcr.io",
+    "mcr.microsoft.com",
+    "public.ecr.aws",
+    "registry.k8s.io",
+    "registry.gitlab.com",
+    "registry.access.redhat.com",
 ];
 
 /// Options after which what comes is not checked any more.
 const UNCHECKED: &[&str] = &[
-    "--trusted-host", "--allow-insecure-host", "--insecure", "--allow-unauthenticated", "--allow-untrusted", "--nogpgcheck",
-    "--no-gpg-checks", "--no-check-certificate", "--strict-ssl=false", "--no-strict-ssl", "--force-yes", "--no-verify",
-    "--allow-insecure-repositories", "--unsafe-perm", "--no-check-sigs", "--no-require-sigs", "--http-insecure",
+    "--trusted-host",
+    "--allow-insecure-host",
+    "--insecure",
+    "--allow-unauthenticated",
+    "--allow-untrusted",
+    "--nogpgcheck",
+    "--no-gpg-checks",
+    "--no-check-certificate",
+    "--strict-ssl=false",
+    "--no-strict-ssl",
+    "--force-yes",
+    "--no-verify",
+    "--allow-insecure-repositories",
+    "--unsafe-perm",
+    "--no-check-sigs",
+    "--no-require-sigs",
+    "--http-insecure",
 ];
 
 /// Variables that switch a check off, with the values by which they do.
@@ -119,8 +211,22 @@ const SWITCHES: &[(&str, &[&str])] = &[
 
 /// Words of a setting that name a place to take packages from.
 const KEYS: &[&str] = &[
-    "index", "registry", "source", "find-links", "find_links", "mirror", "repo", "channel", "git", "proxy", "server", "substituters",
-    "baseurl", "distributionurl", "maven", "npmregistryserver",
+    "index",
+    "registry",
+    "source",
+    "find-links",
+    "find_links",
+    "mirror",
+    "repo",
+    "channel",
+    "git",
+    "proxy",
+    "server",
+    "substituters",
+    "baseurl",
+    "distributionurl",
+    "maven",
+    "npmregistryserver",
 ];
 
 /// What a manager of packages is told about where they come from.
@@ -132,9 +238,13 @@ struct Told {
 
 impl Told {
     fn place(&mut self, text: &str) {
-        for word in text.split(|c: char| c.is_whitespace() || matches!(c, ',' | '|' | '"' | '\'' | '<' | '>' | '(' | ')' | ';')) {
+        for word in
+            text.split(|c: char| c.is_whitespace() || matches!(c, ',' | '|' | '"' | '\'' | '<' | '>' | '(' | ')' | ';'))
+        {
             let Some(at) = word.find("://") else { continue };
-            let start = word.get(..at).map_or(0, |scheme| scheme.rfind(|c: char| !c.is_ascii_alphanumeric()).map_or(0, |i| i + 1));
+            let start = word
+                .get(..at)
+                .map_or(0, |scheme| scheme.rfind(|c: char| !c.is_ascii_alphanumeric()).map_or(0, |i| i + 1));
             let url = word.get(start..).unwrap_or(word);
             if !url.starts_with("file:") {
                 self.places.push(url.to_owned());
@@ -152,8 +262,11 @@ impl Machine<'_> {
         let is_proxy = |word: &String| word.starts_with("--proxy") || word.starts_with("--homepage");
         for word in words.iter().filter(|word| !is_proxy(word)) {
             told.place(word);
-            told.unchecked |= UNCHECKED.iter().any(|option| word == option || word.strip_prefix(option).is_some_and(|rest| rest.starts_with('=')));
-            told.unchecked |= word.to_ascii_lowercase().contains("allow-insecure") || word.contains("Verify-Peer=false");
+            told.unchecked |= UNCHECKED
+                .iter()
+                .any(|option| word == option || word.strip_prefix(option).is_some_and(|rest| rest.starts_with('=')));
+            told.unchecked |=
+                word.to_ascii_lowercase().contains("allow-insecure") || word.contains("Verify-Peer=false");
         }
         let files = self.told_by_variables(family, &mut told);
         for file in files {
@@ -175,6 +288,16 @@ impl Machine<'_> {
             settings(path, text, &mut told);
         }
         self.told(base, &told);
+    }
+
+    /// An image by its name: what stands before the first `/` is a registry where it reads as a host (distribution reference grammar).
+    pub(super) fn image(&mut self, word: &Word) {
+        let name = word.shown();
+        let Some((host, _)) = name.split_once('/') else { return };
+        let is_host = host.contains(['.', ':']) && !host.contains(['$', ' ']) && !host.starts_with(['.', '-']);
+        if is_host && !REGISTRIES.contains(&host) && !crate::host::is_local(host) {
+            self.touch_host(&Word::text(host));
+        }
     }
 
     fn told(&mut self, base: &str, told: &Told) {
@@ -206,7 +329,11 @@ impl Machine<'_> {
         };
         for name in family.places {
             if name.ends_with('_') {
-                let set = self.scope.names().chain(self.context.env.keys().map(String::as_str)).filter(|known| known.starts_with(name));
+                let set = self
+                    .scope
+                    .names()
+                    .chain(self.context.env.keys().map(String::as_str))
+                    .filter(|known| known.starts_with(name));
                 for text in set.map(str::to_owned).collect::<Vec<_>>().iter().filter_map(|known| value(known)) {
                     told.place(&text);
                 }
@@ -219,14 +346,22 @@ impl Machine<'_> {
             told.unchecked |= value(name).is_some_and(|value| off.contains(&value.as_str()));
         }
         told.unchecked |= value("GOFLAGS").is_some_and(|flags| flags.contains("-insecure"));
-        family.files.iter().filter_map(|name| value(name)).filter(|file| !matches!(file.as_str(), "" | "/dev/null")).collect()
+        family
+            .files
+            .iter()
+            .filter_map(|name| value(name))
+            .filter(|file| !matches!(file.as_str(), "" | "/dev/null"))
+            .collect()
     }
 }
 
 /// The places in a file of settings, or in a list of what is wanted.
 fn settings(path: &str, text: &str, told: &mut Told) {
     let lower = path.to_ascii_lowercase();
-    let list = lower.ends_with(".txt") || lower.ends_with(".in") || lower.ends_with(".list") || lower.ends_with("repositories");
+    let list = lower.ends_with(".txt")
+        || lower.ends_with(".in")
+        || lower.ends_with(".list")
+        || lower.ends_with("repositories");
     let manifest = lower.ends_with("package.json");
     for line in text.lines().take(2048) {
         let line = line.trim();
@@ -240,13 +375,30 @@ fn settings(path: &str, text: &str, told: &mut Told) {
             || matches!(key.trim(), "url" | "<url" | "- http" | "- https" | "- git+https")
             || lower.starts_with("deb ");
         // Of a manifest what is wanted names a place itself; its own address and those of its people say nothing.
-        let wanted = manifest && (lower.contains("\"git") || lower.contains(".tgz\"") || lower.contains(".tar.gz\"")) && !key.contains("url") && !key.contains("repository");
+        let wanted = manifest
+            && (lower.contains("\"git") || lower.contains(".tgz\"") || lower.contains(".tar.gz\""))
+            && !key.contains("url")
+            && !key.contains("repository");
         if if manifest { wanted } else { known } {
             told.place(line);
         }
         let squeezed: String = lower.chars().filter(|c| !c.is_whitespace() && *c != '"').collect();
-        told.unchecked |= ["trusted-host", "no-verify", "strict-ssl=false", "trusted=yes", "gpgcheck=0", "verify_ssl=false", "verify_ssl:false", "enablestrictssl:false", "allow-insecure", "ssl_verify:false", "require-sigs=false", "check-revoke=false", ":ssl_verify_mode:0"]
-            .iter()
-            .any(|word| squeezed.contains(word));
+        told.unchecked |= [
+            "trusted-host",
+            "no-verify",
+            "strict-ssl=false",
+            "trusted=yes",
+            "gpgcheck=0",
+            "verify_ssl=false",
+            "verify_ssl:false",
+            "enablestrictssl:false",
+            "allow-insecure",
+            "ssl_verify:false",
+            "require-sigs=false",
+            "check-revoke=false",
+            ":ssl_verify_mode:0",
+        ]
+        .iter()
+        .any(|word| squeezed.contains(word));
     }
 }

@@ -8,12 +8,78 @@ use crate::machine::{Machine, Variable, Word};
 
 /// Programs and scripts that run a task by its name.
 const RUNNERS: &[&str] = &[
-    "rails", "rake", "manage.py", "django-admin", "artisan", "console", "mix", "make", "gmake", "just", "task", "gradle",
-    "gradlew", "mvn", "mvnw", "fab", "invoke", "inv", "flask", "alembic", "prisma", "knex", "sequelize", "sequelize-cli",
-    "typeorm", "drizzle-kit", "ef", "flyway", "liquibase", "dbmate", "goose", "sqlx", "diesel", "ecto", "phinx", "doctrine",
-    "doit", "nox", "thor", "ace", "drush", "wp", "magento", "spark", "grunt", "gulp", "cap", "mage", "earthly", "hanami",
-    "phoenix", "npm", "pnpm", "yarn", "bun", "composer", "poe", "taskipy", "migrate", "supabase", "symfony", "craft", "lein",
-    "mikro-orm", "objection", "sea-orm-cli", "yoyo", "wrangler", "occ", "ember", "nx", "lerna",
+    "rails",
+    "rake",
+    "manage.py",
+    "django-admin",
+    "artisan",
+    "console",
+    "mix",
+    "make",
+    "gmake",
+    "just",
+    "task",
+    "gradle",
+    "gradlew",
+    "mvn",
+    "mvnw",
+    "fab",
+    "invoke",
+    "inv",
+    "flask",
+    "alembic",
+    "prisma",
+    "knex",
+    "sequelize",
+    "sequelize-cli",
+    "typeorm",
+    "drizzle-kit",
+    "ef",
+    "flyway",
+    "liquibase",
+    "dbmate",
+    "goose",
+    "sqlx",
+    "diesel",
+    "ecto",
+    "phinx",
+    "doctrine",
+    "doit",
+    "nox",
+    "thor",
+    "ace",
+    "drush",
+    "wp",
+    "magento",
+    "spark",
+    "grunt",
+    "gulp",
+    "cap",
+    "mage",
+    "earthly",
+    "hanami",
+    "phoenix",
+    "npm",
+    "pnpm",
+    "yarn",
+    "bun",
+    "composer",
+    "poe",
+    "taskipy",
+    "migrate",
+    "supabase",
+    "symfony",
+    "craft",
+    "lein",
+    "mikro-orm",
+    "objection",
+    "sea-orm-cli",
+    "yoyo",
+    "wrangler",
+    "occ",
+    "ember",
+    "nx",
+    "lerna",
 ];
 
 /// Programs that start one of those.
@@ -24,29 +90,110 @@ const LAUNCHERS: &[&str] = &[
 
 /// Tools whose every task is about a database.
 const OF_DATABASES: &[&str] = &[
-    "alembic", "prisma", "knex", "sequelize", "sequelize-cli", "typeorm", "drizzle-kit", "ef", "flyway", "liquibase",
-    "dbmate", "goose", "sqlx", "diesel", "ecto", "phinx", "doctrine", "migrate", "manage.py", "django-admin", "mikro-orm",
-    "yoyo", "sea-orm-cli", "supabase", "artisan",
+    "alembic",
+    "prisma",
+    "knex",
+    "sequelize",
+    "sequelize-cli",
+    "typeorm",
+    "drizzle-kit",
+    "ef",
+    "flyway",
+    "liquibase",
+    "dbmate",
+    "goose",
+    "sqlx",
+    "diesel",
+    "ecto",
+    "phinx",
+    "doctrine",
+    "migrate",
+    "manage.py",
+    "django-admin",
+    "mikro-orm",
+    "yoyo",
+    "sea-orm-cli",
+    "supabase",
+    "artisan",
 ];
 
 /// Parts of a task's name that take something away.
 const TAKES: &[&str] = &[
-    "drop", "reset", "purge", "wipe", "destroy", "flush", "truncate", "nuke", "erase", "delete", "teardown", "obliterate",
-    "dropall", "dropdb", "resetdb", "flushdb", "fresh", "zap",
+    "drop",
+    "reset",
+    "purge",
+    "wipe",
+    "destroy",
+    "flush",
+    "truncate",
+    "nuke",
+    "erase",
+    "delete",
+    "teardown",
+    "obliterate",
+    "dropall",
+    "dropdb",
+    "resetdb",
+    "flushdb",
+    "fresh",
+    "zap",
 ];
 
 /// What can be made again: to take it away is a clean-up.
 const MADE_AGAIN: &[&str] = &[
-    "cache", "caches", "tmp", "temp", "dist", "build", "coverage", "asset", "assets", "view", "views", "route", "routes",
-    "config", "deps", "lock", "node", "modules", "artifacts", "session", "sessions", "generated", "snapshot", "snapshots", "logs",
-    "log", "counter", "permissions", "password", "start", "cov", "screenshots", "state",
+    "cache",
+    "caches",
+    "tmp",
+    "temp",
+    "dist",
+    "build",
+    "coverage",
+    "asset",
+    "assets",
+    "view",
+    "views",
+    "route",
+    "routes",
+    "config",
+    "deps",
+    "lock",
+    "node",
+    "modules",
+    "artifacts",
+    "session",
+    "sessions",
+    "generated",
+    "snapshot",
+    "snapshots",
+    "logs",
+    "log",
+    "counter",
+    "permissions",
+    "password",
+    "start",
+    "cov",
+    "screenshots",
+    "state",
 ];
 
 /// Words for what a database is.
-const DATABASE: &[&str] = &["db", "database", "migrate", "migration", "migrations", "schema", "tables", "table", "data"];
+const DATABASE: &[&str] =
+    &["db", "database", "migrate", "migration", "migrations", "schema", "tables", "table", "data"];
 
 /// Variables by which a framework is told which environment it works on.
-const ENVIRONMENT: &[&str] = &["RAILS_ENV", "RACK_ENV", "APP_ENV", "NODE_ENV", "MIX_ENV", "ENV", "ENVIRONMENT", "FLASK_ENV", "DJANGO_ENV", "ASPNETCORE_ENVIRONMENT", "STAGE"];
+const ENVIRONMENT: &[&str] = &[
+    "RAILS_ENV",
+    "RACK_ENV",
+    "APP_ENV",
+    "NODE_ENV",
+    "MIX_ENV",
+    "ENV",
+    "ENVIRONMENT",
+    "FLASK_ENV",
+    "DJANGO_ENV",
+    "ASPNETCORE_ENVIRONMENT",
+    "STAGE",
+];
 
 impl Machine<'_> {
     /// What the words after a task runner say that the task does.
@@ -63,7 +210,10 @@ impl Machine<'_> {
         } else {
             return;
         };
-        if tasks.iter().any(|word| matches!(word.as_str(), "--help" | "-h" | "help" | "--dry-run" | "-n" | "--pretend" | "--sql")) {
+        if tasks
+            .iter()
+            .any(|word| matches!(word.as_str(), "--help" | "-h" | "help" | "--dry-run" | "-n" | "--pretend" | "--sql"))
+        {
             return;
         }
         let environment = self.environment(tasks);
@@ -71,12 +221,18 @@ impl Machine<'_> {
             return;
         }
         let database = OF_DATABASES.contains(&runner.as_str());
-        let said = tasks.iter().filter(|word| !word.contains('=') || word.starts_with("--")).find_map(|word| said(word, database));
+        let said = tasks
+            .iter()
+            .filter(|word| !word.contains('=') || word.starts_with("--"))
+            .find_map(|word| said(word, database));
         let back = undone(&runner, tasks);
         let Some(of_database) = said.or(back.then_some(true)) else { return };
         let what = format!("{runner} {}", tasks.join(" "));
         let production = environment.as_deref().is_some_and(is_production)
-            || tasks.iter().any(|word| word.split(['-', ':', '_', '=', '.', '/']).any(is_production) || word.contains("DISABLE_DATABASE_ENVIRONMENT_CHECK"));
+            || tasks.iter().any(|word| {
+                word.split(['-', ':', '_', '=', '.', '/']).any(is_production)
+                    || word.contains("DISABLE_DATABASE_ENVIRONMENT_CHECK")
+            });
         if production && of_database {
             self.find(FindingKind::DestroysDatabase, format!("`{what}` takes away what production works on"));
         }
@@ -92,7 +248,9 @@ impl Machine<'_> {
         });
         let option = || {
             tasks.windows(2).find_map(|pair| match pair {
-                [name, value] if matches!(name.as_str(), "--env" | "-e" | "--environment" | "--stage") => Some(value.clone()),
+                [name, value] if matches!(name.as_str(), "--env" | "-e" | "--environment" | "--stage") => {
+                    Some(value.clone())
+                }
                 _ => None,
             })
         };
@@ -116,7 +274,9 @@ fn said(word: &str, database: bool) -> Option<bool> {
     let option = lower.starts_with('-');
     let bare = lower.trim_start_matches('-');
     // `--force-reset`, `--drop-all`; an option that says how is none.
-    if option && !(bare.contains("reset") || bare.contains("drop") || bare.contains("wipe") || bare.contains("truncate")) {
+    if option
+        && !(bare.contains("reset") || bare.contains("drop") || bare.contains("wipe") || bare.contains("truncate"))
+    {
         return None;
     }
     let parts: Vec<&str> = bare.split([':', '-', '_', '.', '/', '=']).collect();

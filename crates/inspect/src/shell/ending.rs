@@ -1,6 +1,8 @@
 //! Whether a loop's condition is settled beforehand (Bash reference manual 3.2.5, 6.4 and 6.5).
 
-use brush_parser::ast::{Command, CommandPrefixOrSuffixItem, CompoundCommand, CompoundList, ExtendedTestExpr, Pipeline};
+use brush_parser::ast::{
+    Command, CommandPrefixOrSuffixItem, CompoundCommand, CompoundList, ExtendedTestExpr, Pipeline,
+};
 
 /// A number of rounds that no ordinary loop has.
 const LARGE: u64 = 1000;
@@ -64,5 +66,6 @@ fn literal(word: &str) -> Option<&str> {
 
 /// Whether a number of so many rounds is in a text.
 pub(crate) fn is_large(text: &str) -> bool {
-    text.split(|c: char| !c.is_ascii_digit()).any(|digits| digits.len() > 18 || digits.parse::<u64>().is_ok_and(|n| n >= LARGE))
+    text.split(|c: char| !c.is_ascii_digit())
+        .any(|digits| digits.len() > 18 || digits.parse::<u64>().is_ok_and(|n| n >= LARGE))
 }

@@ -262,7 +262,8 @@ impl Machine<'_> {
         let before = self.effort;
         let out = self.each(clause, stdin);
         let did = self.effort.since(before);
-        let counts = |raw: &RawWord| (raw.value.contains("seq ") || raw.value.contains("..")) && ending::is_large(&raw.value);
+        let counts =
+            |raw: &RawWord| (raw.value.contains("seq ") || raw.value.contains("..")) && ending::is_large(&raw.value);
         if did.starts > 0 && clause.values.iter().flatten().any(counts) {
             self.judge_many(did);
         }

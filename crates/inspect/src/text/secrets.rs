@@ -220,7 +220,10 @@ fn settings(text: &str) -> Option<Secret> {
             !name.is_empty() && name.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_');
         let telling =
             ["KEY", "SECRET", "PASSWORD", "PASSWD", "TOKEN", "CREDENTIAL"].iter().any(|word| name.contains(word));
-        let given = value.len() >= 6 && !is_placeholder(value) && !value.starts_with(['$', '<', '{', '%']) && !value.contains(' ');
+        let given = value.len() >= 6
+            && !is_placeholder(value)
+            && !value.starts_with(['$', '<', '{', '%'])
+            && !value.contains(' ');
         if is_name && telling && given {
             count += 1;
             first.get_or_insert((start, start + line.trim_end().len()));
@@ -282,7 +285,23 @@ fn is_placeholder(value: &str) -> bool {
     let value = value.rsplit_once('@').map_or(value, |(before, _)| before);
     let lower: String = value.to_ascii_lowercase();
     let squeezed: String = lower.chars().filter(char::is_ascii_alphanumeric).collect();
-    if ["changeme", "changethis", "replaceme", "replacethis", "fillin", "todo", "secrethere", "tokenhere", "keyhere", "passwordhere", "setme", "tobeset"].iter().any(|word| squeezed.starts_with(word) || squeezed.ends_with("here")) {
+    if [
+        "changeme",
+        "changethis",
+        "replaceme",
+        "replacethis",
+        "fillin",
+        "todo",
+        "secrethere",
+        "tokenhere",
+        "keyhere",
+        "passwordhere",
+        "setme",
+        "tobeset",
+    ]
+    .iter()
+    .any(|word| squeezed.starts_with(word) || squeezed.ends_with("here"))
+    {
         return true;
     }
     [

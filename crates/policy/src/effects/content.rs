@@ -30,7 +30,9 @@ impl Deriving<'_> {
         }
         let place = self.place().clone();
         let file = place.normalise(&path).unwrap_or_else(|_| path.clone());
-        if let Ok(inspection) = self.scene.facts.inspect(&Subject::File { path: file.clone(), text, context: self.context(&place) }) {
+        if let Ok(inspection) =
+            self.scene.facts.inspect(&Subject::File { path: file.clone(), text, context: self.context(&place) })
+        {
             self.will_run(&file, &inspection);
         }
     }
@@ -54,8 +56,7 @@ impl Deriving<'_> {
             let secret = match flow.from.as_str() {
                 "env" | "secret" => true,
                 from => {
-                    from.starts_with('/')
-                        && deployment.secrecy(&Seen::new(from, None)) >= SecrecyLevel::Confidential
+                    from.starts_with('/') && deployment.secrecy(&Seen::new(from, None)) >= SecrecyLevel::Confidential
                 }
             };
             if secret {

@@ -88,7 +88,8 @@ fn is_hook_as_asked(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touc
         return false;
     };
     let quiet = |touch: &countersign_plan::inspection::Touch| !matches!(touch.effect, Effect::Send | Effect::Delete);
-    let clear = inspection.unknowns.is_empty() && inspection.findings.iter().all(|f| f.kind == FindingKind::Persistence);
+    let clear =
+        inspection.unknowns.is_empty() && inspection.findings.iter().all(|f| f.kind == FindingKind::Persistence);
     clear && inspection.touches.iter().all(quiet)
 }
 
