@@ -55,7 +55,7 @@ fn a_shell_that_answers_to_another_machine_is_found_by_whatever_connects_it() {
 }
 
 #[test]
-fn who_stops_the_record_of_what_is_typed_switches_a_protection_off() {
+fn who_stops_the_record_of_what_is_typed_erases_it() {
     for line in [
         "history -c",
         "history -cw",
@@ -65,7 +65,7 @@ fn who_stops_the_record_of_what_is_typed_switches_a_protection_off() {
         "HISTSIZE=0",
         "export HISTIGNORE='*'",
     ] {
-        finds(line, FindingKind::DisablesProtection);
+        finds(line, FindingKind::ErasesRecord);
     }
     clear("history 20 | grep make");
     clear("export HISTSIZE=5000");
@@ -81,7 +81,7 @@ fn data_without_end_fills_the_disk_unless_something_ends_it() {
         "dd if=/dev/zero of=fill bs=1M",
         "base64 /dev/urandom > x",
     ] {
-        asks(line, UnknownKind::TooMuch);
+        finds(line, FindingKind::ForkBomb);
     }
     clear("yes | head -n 3 > out.txt");
     clear("head -c 32 /dev/urandom > key.bin");

@@ -36,7 +36,7 @@ fn name_of(value: impl serde::Serialize) -> String {
     serde_json::to_value(value).ok().and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
 }
 
-const FINDINGS: [FindingKind; 24] = [
+const FINDINGS: [FindingKind; 25] = [
     FindingKind::DestroysHome,
     FindingKind::DestroysSystem,
     FindingKind::DestroysDevice,
@@ -45,6 +45,7 @@ const FINDINGS: [FindingKind; 24] = [
     FindingKind::DownloadAndExecute,
     FindingKind::ReverseShell,
     FindingKind::ForkBomb,
+    FindingKind::ErasesRecord,
     FindingKind::MetadataAddress,
     FindingKind::HiddenText,
     FindingKind::LookAlike,
@@ -84,6 +85,7 @@ const fn is_listed(kind: FindingKind) -> bool {
         | FindingKind::DownloadAndExecute
         | FindingKind::ReverseShell
         | FindingKind::ForkBomb
+        | FindingKind::ErasesRecord
         | FindingKind::MetadataAddress
         | FindingKind::HiddenText
         | FindingKind::LookAlike

@@ -31,7 +31,10 @@ impl Machine<'_> {
                 let before = self.scope.clone();
                 let concurrent = std::mem::replace(&mut self.concurrent, true);
                 self.effort.starts += 1;
+                let pauses = self.effort.pauses;
                 out = out.then(self.and_or(&item.0, stdin));
+                // Nobody waits for what waits there.
+                self.effort.pauses = pauses;
                 self.concurrent = concurrent;
                 self.scope = before;
             } else {

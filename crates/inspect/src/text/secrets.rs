@@ -209,7 +209,7 @@ fn formatted(text: &str) -> impl Iterator<Item = (usize, Secret)> {
 /// them, whatever its value looks like.
 fn settings(text: &str) -> Option<Secret> {
     let mut first: Option<(usize, usize)> = None;
-    let mut count = 0;
+    let (mut count, mut real) = (0, 0);
     let mut at = 0;
     for line in text.split_inclusive('\n') {
         let start = at;
@@ -220,16 +220,14 @@ fn settings(text: &str) -> Option<Secret> {
             !name.is_empty() && name.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_');
         let telling =
             ["KEY", "SECRET", "PASSWORD", "PASSWD", "TOKEN", "CREDENTIAL"].iter().any(|word| name.contains(word));
-        let given = value.len() >= 6
-            && !is_placeholder(value)
-            && !value.starts_with(['$', '<', '{', '%'])
-            && !value.contains(' ');
+        let given = value.len() >= 6 && !value.starts_with(['$', '<', '{', '%']) && !value.contains(' ');
         if is_name && telling && given {
             count += 1;
+            real += u32::from(!is_placeholder(value));
             first.get_or_insert((start, start + line.trim_end().len()));
         }
     }
-    let (start, end) = first.filter(|_| count >= 2)?;
+    let (start, end) = first.filter(|_| count >= 2 && real > 0)?;
     Some(Secret { start, end, what: "a list of settings with secrets", certain: false })
 }
 

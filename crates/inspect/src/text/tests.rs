@@ -49,6 +49,7 @@ fn a_list_of_settings_with_several_secrets_is_one() {
     assert_eq!(kinds("# app\nAPI_KEY=EXAMPLEKEY\nDEBUG=1\nDB_PASSWORD=swordfish\n"), [TextKind::LikelySecret]);
     assert_eq!(kinds("API_KEY=$API_KEY\nDB_PASSWORD=${PASSWORD}\n"), []);
     assert_eq!(kinds("MAX_TOKENS=100\nPORT=8080\n"), []);
+    assert_eq!(kinds("API_KEY=replace-me\nDB_PASSWORD=your-password\n"), []);
 }
 
 #[test]
