@@ -71,7 +71,7 @@ fn plans(c: &mut Criterion) {
     c.bench_function("plan/50 steps/parse and review, 1000 rules", |b| b.iter(|| judge(&rules)));
 }
 
-/// Reads, edits, searches and git, with data flow between them.
+/// Reads, edits, searches and copies, with data flow between them.
 fn fifty_steps() -> Vec<u8> {
     let steps: Vec<_> = (0..50)
         .map(|i| {
@@ -82,7 +82,9 @@ fn fifty_steps() -> Vec<u8> {
                 2 => json!({"id": id, "action": "write_file",
                     "args": {"path": format!("src/out_{i}.rs"), "content": {"$from": format!("s{}", i - 2), "at": "/content"}},
                     "expect": [{"file": format!("src/out_{i}.rs"), "exists": true}]}),
-                3 => json!({"id": id, "action": "git", "args": {"repo": ".", "args": ["add", "-A"]}, "needs": [format!("s{}", i - 1)]}),
+                // No command line: nobody inspects here, so that one would ask.
+                3 => json!({"id": id, "action": "copy_file", "needs": [format!("s{}", i - 1)],
+                    "args": {"source": format!("src/out_{}.rs", i - 1), "destination": format!("src/copy_{i}.rs")}}),
                 _ => json!({"id": id, "action": "append_file",
                     "args": {"path": "NOTES.md", "content": "A line about what was done, as long as such lines are.\n"}}),
             }
