@@ -43,7 +43,45 @@ static CATALOGUE: LazyLock<HashMap<&'static str, Arc<Entry>>> = LazyLock::new(||
 
 /// The entry of a program by its bare name.
 pub(crate) fn entry(name: &str) -> Option<&'static Entry> {
-    CATALOGUE.get(name).or_else(|| versioned(name).and_then(|base| CATALOGUE.get(base))).map(AsRef::as_ref)
+    let known = |name: &str| CATALOGUE.get(name).or_else(|| versioned(name).and_then(|base| CATALOGUE.get(base)));
+    known(name).or_else(|| of_target(name).and_then(known)).map(AsRef::as_ref)
+}
+
+/// What a toolchain for another machine has under the target's name: `arm-none-eabi-objdump`, `x86_64-w64-mingw32-gcc`.
+const TARGET_TOOLS: &str = "ar as addr2line c++ c++filt cc clang clang++ cpp elfedit g++ gcc gdb gfortran gprof ld nm objcopy objdump \
+    ranlib readelf size strings strip";
+
+/// The host's program of that kind; a target is written in two to four parts that begin with the processor (config.guess).
+fn of_target(name: &str) -> Option<&str> {
+    let ends = |name: &str| TARGET_TOOLS.split_whitespace().any(|tool| name.ends_with(tool));
+    let name = versioned(name).filter(|base| ends(base)).unwrap_or(name);
+    let tool = |tool: &&str| name.strip_suffix(*tool).is_some_and(|rest| rest.ends_with('-'));
+    let tool = TARGET_TOOLS.split_whitespace().filter(tool).max_by_key(|tool| tool.len())?;
+    let target = name.strip_suffix(tool)?.strip_suffix('-')?;
+    let processors = [
+        "aarch64",
+        "arm",
+        "avr",
+        "i386",
+        "i486",
+        "i586",
+        "i686",
+        "loongarch",
+        "m68k",
+        "mips",
+        "msp430",
+        "or1k",
+        "powerpc",
+        "ppc",
+        "riscv",
+        "s390",
+        "sh4",
+        "sparc",
+        "wasm",
+        "x86_64",
+        "xtensa",
+    ];
+    processors.iter().any(|processor| target.starts_with(processor)).then_some(tool)
 }
 
 /// `python3.12`, `gcc-13`, `clang++-17`: the same program under a versioned name.
@@ -54,7 +92,22 @@ fn versioned(name: &str) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{CATALOGUE, SOURCES, grammar};
+    use super::{CATALOGUE, SOURCES, entry, grammar};
+
+    #[test]
+    fn the_tools_of_another_target_are_those_of_the_host() {
+        for (name, base) in [
+            ("riscv64-unknown-elf-readelf", "readelf"),
+            ("aarch64-linux-gnu-g++", "g++"),
+            ("i686-w64-mingw32-gcc-13", "gcc"),
+            ("avr-objcopy", "objcopy"),
+        ] {
+            assert!(std::ptr::eq(entry(name).unwrap(), entry(base).unwrap()), "{name}");
+        }
+        for name in ["evil-objdump", "arm-none-eabi-rm", "arm-none-eabi", "armsize"] {
+            assert!(entry(name).is_none(), "{name}");
+        }
+    }
 
     #[test]
     fn every_line_of_the_catalogue_can_be_read() {

@@ -122,7 +122,7 @@ pub(super) const TRUSTED: &[Line] = &[
     line("**/.devcontainer/**", START),
     line("**/.envrc", START),
     line("**/.vscode/tasks.json", START),
-    line("**/sitecustomize.py", START),
+    line("**/{sitecustomize,usercustomize}.py", START),
     line("**/authorized_keys", START),
     line("**/.bashrc", START),
     line("**/.bash_profile", START),

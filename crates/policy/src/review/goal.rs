@@ -401,6 +401,15 @@ mod tests {
 
     use super::{REMOVAL, Wishes, names};
 
+    /// What is not to be applied may be made.
+    #[test]
+    fn a_ban_on_applying_is_about_what_applies() {
+        let bans = |goal: &str| Wishes::of(Some(goal)).bans;
+        let applying = bans("Write the migration, but do not apply it");
+        assert!(applying.iter().all(|ban| ban.things.iter().any(|thing| thing == "migrate")) && !applying.is_empty());
+        assert!(bans("Write the script, but do not run it").iter().any(|ban| ban.things.is_empty()), "all that runs");
+    }
+
     /// "Update" is a part of too many names.
     #[test]
     fn a_plain_word_asks_for_a_tool_only_beside_what_it_works_on() {

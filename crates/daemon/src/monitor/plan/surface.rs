@@ -307,7 +307,7 @@ mod tests {
         let manifest = Manifest::builtin().unwrap();
         let mut loaded = Loaded::default();
         let hidden = |loaded: &Loaded, steps: &str| {
-            let draft = format!("{{schema: countersign.plan/v1, goal: g, steps: [{steps}]}}");
+            let draft = format!("schema: countersign.plan/v1\ngoal: g\nsteps: [{steps}]");
             loaded.hidden_in(draft.as_bytes(), &manifest).map(|name| name.to_string())
         };
         let read = "{id: a, action: read_file, args: {path: a}}";

@@ -32,6 +32,10 @@ const PLAIN: &str = "a an the any anything it its them this that these those yet
     changes command commands code one thing things answer answers anybody anyone somebody someone out off away actually just \
     only real really not no or and nor so far still i you we first before from by there here up down either";
 
+/// Words of lines and tools that apply something.
+const APPLYING: &str =
+    "apply migrate upgrade update patch deploy install up push sync restore reload restart run merge commit";
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Act {
     Change,
@@ -46,7 +50,7 @@ enum Act {
 pub(super) struct Ban {
     act: Act,
     /// All things, where none is named.
-    things: Vec<String>,
+    pub(super) things: Vec<String>,
 }
 
 /// What the step does although the goal forbids it.
@@ -138,6 +142,10 @@ pub(super) fn of(goal: &Goal) -> Vec<Ban> {
                 if things.is_empty() && asked {
                     let Some(first) = named_before(goal, words, i) else { continue };
                     things.push(first);
+                }
+                // What is not to be applied may well be made and shown.
+                if things.is_empty() && word.text.starts_with("appl") {
+                    things.extend(APPLYING.split_whitespace().map(str::to_owned));
                 }
                 bans.push(Ban { act: *act, things });
             }
