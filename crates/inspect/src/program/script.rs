@@ -39,7 +39,7 @@ impl Machine<'_> {
             return self.run_written(&remote, &file.shown(), rest, stdin);
         }
         self.touch_path(Effect::Execute, file, false);
-        self.judge_tasks(&file.shown().rsplit('/').next().unwrap_or("").to_owned(), rest);
+        self.judge_tasks(file.shown().rsplit('/').next().unwrap_or(""), rest);
         let [path] = self.paths(file).try_into().unwrap_or_else(|_| [String::new()]);
         let Some(content) = self.files.get(&path).cloned() else {
             return Stream { sources: stdin.sources.clone(), ..Stream::unknown() };
