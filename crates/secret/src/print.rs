@@ -1,6 +1,6 @@
 //! Fingerprints of values: whoever has one finds the value in text and cannot say what it is (INV-10).
 //!
-//! Of each form of a value: its length, sixteen bits of a keyed rolling hash over its first [`WINDOW`] bytes, and half of an
+//! Of each form of a value: its length, sixteen bits of a keyed rolling hash over its first `WINDOW` bytes, and half of an
 //! HMAC-SHA-256 of the whole. The sixteen bits say where a look pays, the HMAC whether it is the value. Whoever has the key and a
 //! fingerprint can try guesses, and nothing better: a value that can be guessed is not hidden, so that those shorter than
 //! [`crate::redact::SHORTEST`] have no fingerprint. Forms that depend on what stands around a value are those of
