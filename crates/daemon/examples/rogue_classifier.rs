@@ -1,5 +1,5 @@
 //! A classifier that what it reads has taken over, for the tests of the monitor: it seals itself like the real one, and then does
-//! what the text names. Without the word `classifier` it is an inspector that finds nothing in anything. Put beside `countersignd`
+//! what the text names. Without the word `classifier` it is an inspector that finds nothing in anything, and leaves when it reads "no inspector". Put beside `countersignd`
 //! as `countersign-inspector`.
 
 use std::io::Write as _;
@@ -31,7 +31,13 @@ fn run() -> Result<(), Box<dyn std::error::Error>> {
         let subject = String::from_utf8(asked.subject)?;
         let names = |what: &str| scores && subject.contains(what);
         let mut said = Inspection::default();
-        if names("leave") {
+        if !scores && subject.contains("no inspector") {
+            return Ok(());
+        } else if names("leave") {
+            return Ok(());
+        } else if names("say nothing") {
+            // The end of the channel, and no sooner.
+            while frame::read::<ToInspector>(&mut socket, frame::FRAME_LIMIT).is_ok() {}
             return Ok(());
         } else if names("more than fits") {
             socket.write_all(&u32::MAX.to_be_bytes())?;

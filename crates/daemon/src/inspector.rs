@@ -154,6 +154,7 @@ impl Inspectors {
         let mut pool = self.shared.pool();
         *pool = Pool { refused: Some("the zygote ended".to_owned()), ..Pool::default() };
         self.shared.changed.notify_all();
+        self.shared.second.lost();
     }
 }
 
@@ -207,6 +208,8 @@ struct Sat {
     seat: Option<(Seat, Instant)>,
     id: Option<u64>,
     failure: Option<String>,
+    /// Until when the classifier may answer, once it was asked.
+    second_until: Option<Instant>,
     /// What was said about the case, here and earlier.
     answers: Answers,
 }
@@ -243,7 +246,8 @@ impl Sitting {
             return Ok(known.clone());
         }
         let asked = frame::encode(&asked).map_err(|e| e.to_string())?;
-        let second = self.inspectors.shared.second.ask(subject, &asked);
+        let until = *state.second_until.get_or_insert_with(|| Instant::now() + classifier::EVENT);
+        let second = self.inspectors.shared.second.ask(subject, &asked, until);
         if state.seat.is_none() {
             let seat = self.inspectors.take(Instant::now() + START)?;
             state.id = Some(seat.id);
@@ -265,12 +269,20 @@ impl Sitting {
             let place = countersign_plan::text::escape(&e.chars().take(120).collect::<String>());
             format!("the inspector gave no inspection and was killed: {place}")
         })?;
+        let heard = Instant::now();
         let (said, whole) = match second {
             Some(second) => second.raise(said),
             None => (said, true),
         };
+        // What the classifier takes is none of the inspector's time.
+        if let Some((_, until)) = &mut state.seat {
+            *until += heard.elapsed();
+        }
         if whole {
             state.answers.keep(question, &said, bytes);
+        } else {
+            // One that failed is not waited for again by the same event.
+            state.second_until = Some(Instant::now());
         }
         Ok(said)
     }

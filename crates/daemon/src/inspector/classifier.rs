@@ -19,7 +19,7 @@ use countersign_wire::zygote::to_zygote::{self, SpawnClassifier};
 use prost::Message as _;
 use serde::Deserialize;
 
-use super::{Ended, START, Seat, receive, send};
+use super::{Ended, Seat, receive, send};
 use crate::monitor::{Command, Monitor};
 use crate::zygote::{ChildEvent, Zygote};
 
@@ -29,8 +29,9 @@ const FILE: &str = "classifier.yaml";
 /// Its format.
 const SCHEMA: &str = "countersign.classifier/v1";
 
-/// How long one answer may take: 64 windows of 64 tokens on a slow core, and the loading before the first.
-const ANSWER: Duration = Duration::from_secs(10);
+/// How long all answers of one event may take together, the loading before the first included: 64 windows of 64 tokens take a slow core
+/// two seconds, and the monitor decides nothing else meanwhile.
+pub(super) const EVENT: Duration = Duration::from_secs(10);
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -65,10 +66,21 @@ enum Place {
     Ready(Seat),
 }
 
-/// A question on its way.
+/// A question on its way. Whoever lets go of it unanswered ends the one that was asked: its late answer would be taken for the next.
 pub(super) struct Asked<'a> {
     wanted: &'a Arc<Wanted>,
-    sent: Result<Seat, String>,
+    seat: Option<Seat>,
+    /// Why it did not go out.
+    failure: String,
+    until: Instant,
+}
+
+impl Drop for Asked<'_> {
+    fn drop(&mut self) {
+        if let Some(seat) = self.seat.take() {
+            self.wanted.dismiss(&seat, "nobody waited for its answer");
+        }
+    }
 }
 
 impl Second {
@@ -97,10 +109,23 @@ impl Second {
         Ok(Self { wanted: Some(wanted) })
     }
 
-    /// Puts the question, if it is one for the classifier; the inspector reads meanwhile.
-    pub(super) fn ask(&self, subject: &Subject, question: &[u8]) -> Option<Asked<'_>> {
+    /// Puts the question, if it is one for the classifier; the inspector reads meanwhile. Its answer is waited for until then; a time
+    /// that is over asks nobody.
+    pub(super) fn ask(&self, subject: &Subject, question: &[u8], until: Instant) -> Option<Asked<'_>> {
         let wanted = self.wanted.as_ref().filter(|_| matches!(subject, Subject::Text { .. }))?;
-        Some(Asked { wanted, sent: wanted.put(question) })
+        let (seat, failure) = match wanted.put(question, until) {
+            Ok(seat) => (Some(seat), String::new()),
+            Err(why) => (None, why),
+        };
+        Some(Asked { wanted, seat, failure, until })
+    }
+
+    /// The zygote ended, and the classifier with it.
+    pub(super) fn lost(&self) {
+        if let Some(wanted) = &self.wanted {
+            *wanted.place() = Place::Empty("the zygote ended".to_owned());
+            wanted.changed.notify_all();
+        }
     }
 }
 
@@ -128,9 +153,9 @@ impl Asked<'_> {
         }
     }
 
-    fn answer(self) -> Result<Inspection, String> {
-        let seat = self.sent?;
-        let answer = receive(&seat.socket, Instant::now() + ANSWER).map_err(|e| e.to_string());
+    fn answer(mut self) -> Result<Inspection, String> {
+        let seat = self.seat.take().ok_or_else(|| std::mem::take(&mut self.failure))?;
+        let answer = receive(&seat.socket, self.until).map_err(|e| e.to_string());
         let said = answer.and_then(|answer| FromInspector::decode(answer.as_slice()).map_err(|e| e.to_string()));
         let said = said.and_then(|answer| answer.read().map_err(|e| e.to_string()));
         match &said {
@@ -189,11 +214,13 @@ impl Wanted {
     }
 
     /// Sends the question to the one that is there, or to the next.
-    fn put(self: &Arc<Self>, question: &[u8]) -> Result<Seat, String> {
+    fn put(self: &Arc<Self>, question: &[u8], until: Instant) -> Result<Seat, String> {
+        if Instant::now() >= until {
+            return Err("it had no time left".to_owned());
+        }
         if matches!(&*self.place(), Place::Empty(_)) {
             self.spawn()?;
         }
-        let deadline = Instant::now() + START;
         let mut place = self.place();
         let seat = loop {
             match std::mem::replace(&mut *place, Place::Starting) {
@@ -204,14 +231,14 @@ impl Wanted {
                 }
                 Place::Starting => {}
             }
-            let left = deadline.saturating_duration_since(Instant::now());
+            let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return Err("it did not start in time".to_owned());
             }
             place = self.changed.wait_timeout(place, left).unwrap_or_else(PoisonError::into_inner).0;
         };
         drop(place);
-        send(&seat.socket, question, Instant::now() + ANSWER).map_err(|e| {
+        send(&seat.socket, question, until).map_err(|e| {
             self.dismiss(&seat, &e.to_string());
             e.to_string()
         })?;

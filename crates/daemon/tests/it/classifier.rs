@@ -50,6 +50,29 @@ fn inv_4_a_classifier_that_is_gone_asks_and_the_next_text_has_another_one() {
     }
 }
 
+/// The inspector goes while the classifier reads: nobody takes that answer, and the next text has one of its own.
+#[test]
+fn an_answer_that_nobody_waited_for_holds_up_no_later_text() {
+    let monitor = with_rogue();
+    let asked = judged(&monitor, &note("no inspector for this"));
+    assert_eq!(asked.decision, Decision::RequireApproval, "{asked:#?}");
+    let plain = judged(&monitor, &note("a plain note"));
+    assert_eq!(plain.decision, Decision::Allow, "{plain:#?}");
+}
+
+/// Every one of these texts silences whoever scores it; the event waits for the first, and asks about all.
+#[test]
+fn an_event_waits_for_a_silent_classifier_once() {
+    let monitor = with_rogue();
+    let step = |n: u32| json!({"id": format!("s{n}"), "action": "write_file", "args": {"path": format!("{n}.txt"), "content": format!("say nothing {n}")}});
+    let before = std::time::Instant::now();
+    let asked = judged(&monitor, &plan("Write notes", (0..20).map(step).collect()));
+    println!("20 texts with a silent classifier: {:?}", before.elapsed());
+    assert_eq!(asked.decision, Decision::RequireApproval, "{asked:#?}");
+    let unread = asked.reasons.iter().filter(|reason| reason.message.contains("classifier did not answer"));
+    assert_eq!(unread.count(), 20, "{asked:#?}");
+}
+
 #[test]
 fn inv_9_a_classifier_that_tries_to_act_is_a_critical_event() {
     let monitor = with_rogue();
