@@ -31,9 +31,7 @@ fn run() -> Result<(), Box<dyn std::error::Error>> {
         let subject = String::from_utf8(asked.subject)?;
         let names = |what: &str| scores && subject.contains(what);
         let mut said = Inspection::default();
-        if !scores && subject.contains("no inspector") {
-            return Ok(());
-        } else if names("leave") {
+        if names("leave") || (!scores && subject.contains("no inspector")) {
             return Ok(());
         } else if names("say nothing") {
             // The end of the channel, and no sooner.
