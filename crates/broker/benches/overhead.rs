@@ -129,7 +129,7 @@ impl Broker {
         self.next += 1;
         let request = serde_json::to_vec(request).unwrap();
         let (case, provider, secrecy) = ("case".to_owned(), String::new(), "public".to_owned());
-        self.tell(Kind::Infer(Infer { id: self.next, case, provider, secrecy, request }));
+        self.tell(Kind::Infer(Infer { id: self.next, case, provider, secrecy, request, ..Infer::default() }));
         loop {
             if let from_broker::Kind::Inferred(inferred) = self.hear() {
                 let outcome: Outcome = serde_json::from_slice(&inferred.outcome).unwrap();

@@ -47,7 +47,7 @@ fn main() -> anyhow::Result<()> {
     )?;
     let case = "example".to_owned();
     let (provider, secrecy) = (String::new(), "public".to_owned());
-    tell(&socket, Kind::Infer(Infer { id: 1, case, provider, secrecy, request }))?;
+    tell(&socket, Kind::Infer(Infer { id: 1, case, provider, secrecy, request, ..Infer::default() }))?;
     loop {
         let message: FromBroker = frame::read(&mut &socket, frame::FRAME_LIMIT)?;
         match message.kind.context("the broker said nothing")? {

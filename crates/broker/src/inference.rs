@@ -31,10 +31,10 @@ pub(crate) async fn infer(parts: Option<Arc<Parts>>, infer: &Infer, queue: mpsc:
             parts.models.infer(infer, &progress).await
         }
         None => (
-            Outcome::Failure(Failure {
-                kind: FailureKind::NotConfigured,
-                message: "the broker has no configuration that holds".to_owned(),
-            }),
+            Outcome::Failure(Failure::new(
+                FailureKind::NotConfigured,
+                "the broker has no configuration that holds".to_owned(),
+            )),
             Account {
                 provider: infer.provider.clone(),
                 model: String::new(),

@@ -9,6 +9,7 @@ pub(crate) use eval::{Eval, HalfWord};
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use countersign_plan::budget::Dollars;
 use countersign_plan::id::{CaseId, Principal, StepId};
 
 const AFTER: &str = "\
@@ -60,7 +61,7 @@ pub(crate) enum Command {
     Deny(Deny),
     /// Stop a case, or all of them: no further permit is given.
     Halt(Halt),
-    /// Settle a case whose last effect has an unknown outcome.
+    /// Let a case go on that waits for your word: its last effect has an unknown outcome, or its budget is spent.
     Resume(Resume),
     /// Approver and gate keys.
     #[command(subcommand)]
@@ -258,22 +259,56 @@ pub(crate) enum Happened {
     No,
 }
 
+/// What is said with `resume`.
+#[derive(Debug, Args)]
+#[group(required = true, multiple = false)]
+pub(crate) struct Resumption {
+    /// Whether the effect in question happened.
+    #[arg(long)]
+    pub(crate) happened: Option<Happened>,
+    /// Tokens that the case may use beyond its limit.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=countersign_plan::budget::MOST))]
+    pub(crate) tokens: Option<u64>,
+    /// Dollars that the case may cost beyond its limit, and beyond that of the day.
+    #[arg(long, value_name = "DOLLARS", value_parser = dollars)]
+    pub(crate) money: Option<Dollars>,
+}
+
+/// Dollars with at most six decimal places, more than nothing.
+fn dollars(text: &str) -> Result<Dollars, String> {
+    let (whole, part) = text.split_once('.').unwrap_or((text, ""));
+    let digits = |text: &str| text.len() <= 9 && text.bytes().all(|byte| byte.is_ascii_digit());
+    if whole.is_empty() || !digits(whole) || !digits(part) || part.len() > 6 {
+        return Err("dollars have at most nine digits before the point and six after it".to_owned());
+    }
+    let micro = format!("{whole}{part:0<6}").parse::<u64>().map_err(|e| e.to_string())?;
+    if micro == 0 { Err("that is nothing".to_owned()) } else { Ok(Dollars(micro)) }
+}
+
 /// `resume`
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 After a crash the outcome of the last effect may be unknown; it is never repeated by itself. Look for yourself whether it
 happened, then say so under your key.
 
-Example:
-  countersign resume c-4f1d --happened no")]
+A case whose budget for models is spent is `paused`: `countersign pending` shows what was spent, and of what. It goes on with the
+amount that you add under your key, or ends with `countersign deny`.
+
+Examples:
+  countersign resume c-4f1d --happened no
+  countersign resume c-4f1d --tokens 50000
+  countersign resume c-4f1d --money 2.50")]
 pub(crate) struct Resume {
     /// The case.
     pub(crate) case: CaseId,
-    /// Whether the effect in question happened.
-    #[arg(long)]
-    pub(crate) happened: Happened,
+    /// What you say.
+    #[command(flatten)]
+    pub(crate) what: Resumption,
+    /// The group as whose member you answer.
+    #[arg(long, value_name = "GROUP", conflicts_with = "happened")]
+    pub(crate) role: Option<String>,
     /// The step in question; else the last one that began and did not end.
-    #[arg(long, value_name = "STEP")]
+    #[arg(long, value_name = "STEP", requires = "happened")]
     pub(crate) step: Option<StepId>,
     /// The key that signs.
     #[command(flatten)]

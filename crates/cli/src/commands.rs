@@ -7,6 +7,7 @@ mod completions;
 mod deny;
 mod doctor;
 mod eval;
+mod extend;
 mod flow;
 mod halt;
 mod init;

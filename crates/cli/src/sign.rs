@@ -44,7 +44,7 @@ impl Answering<'_> {
             role: self.role,
             reason: self.reason,
             signed_at: now,
-            expires_at: now.plus(self.expires_in_s.map_or(ANSWER_LIFE, Span::from_secs)),
+            expires_at: expiry(now, self.expires_in_s),
             nonce: nonce()?,
         };
         key.sign(&approval)
@@ -79,6 +79,11 @@ pub(crate) fn unlock(key: &SealedKey, source: Source, prompt: &str) -> Result<Op
 pub(crate) fn must_unlock(key: &SealedKey, source: Source, prompt: &str) -> Result<UnlockedKey, Failure> {
     unlock(key, source, prompt)?
         .ok_or_else(|| Failure::refused("key.unlock", "no passphrase was given; nothing was signed"))
+}
+
+/// Until when an answer counts: as long as the case waits for one.
+pub(crate) fn expiry(now: Timestamp, expires_in_s: Option<u64>) -> Timestamp {
+    now.plus(expires_in_s.map_or(ANSWER_LIFE, Span::from_secs))
 }
 
 /// When a record is signed, and what makes it one of a kind.

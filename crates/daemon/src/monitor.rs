@@ -234,6 +234,7 @@ impl State {
                 Directive::StartPlanner { case, goal, inputs, cwd, provider } => {
                     self.start_planner(case, goal, inputs, cwd, provider);
                 }
+                Directive::ContinuePlanner { case } => self.continue_planner(&case),
                 Directive::AnswerPlanner { case, heard } => self.planner_heard(&case, heard),
                 Directive::EndPlanner { case, reason } => self.end_planner(&case, &reason),
                 Directive::AnswerOperator(said) => {

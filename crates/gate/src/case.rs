@@ -12,6 +12,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use countersign_plan::artifact::Plan;
+use countersign_plan::budget::{Ask, Extra};
 use countersign_plan::digest::Digest;
 use countersign_plan::draft::Draft;
 use countersign_plan::envelope::{Countersignature, CountersignedPlan};
@@ -309,6 +310,10 @@ pub struct Summary {
     pub approvals: Vec<Principal>,
     /// When it is denied by itself, while it waits for people.
     pub pending_until: Option<Timestamp>,
+    /// What it asks of people beside its plan: its budget is spent.
+    pub asks: Option<Ask>,
+    /// What people added to its budget.
+    pub extra: Extra,
     /// Where its configuration came from ([`crate::event::Submission::origin`]).
     pub origin: String,
     /// The folder that its relative paths start from.

@@ -37,6 +37,11 @@ pub enum Directive {
         /// The model provider by name; empty for the default one.
         provider: String,
     },
+    /// The budget of the case was raised: its planner's question is asked again.
+    ContinuePlanner {
+        /// The case.
+        case: CaseId,
+    },
     /// What the planner of the case did is recorded, and it may be told what came of it; or why it may not.
     AnswerPlanner {
         /// The case.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use countersign_plan::approval::Approver;
+use countersign_plan::budget::Shortage;
 use countersign_plan::digest::Digest;
 use countersign_plan::envelope::Envelope;
 use countersign_plan::id::{CaseId, Principal, StepId};
@@ -30,6 +31,15 @@ pub enum Event {
         /// What it did.
         did: PlannerDeed,
     },
+    /// The broker made no inference for the planner of a case, because a budget is spent: people are asked.
+    BudgetSpent {
+        /// The case.
+        case: CaseId,
+        /// Which, and by how much.
+        shortage: Shortage,
+        /// For people, with what they can do.
+        message: String,
+    },
     /// No planner goes on with the case: it is gone, or could not be started. Not sent while another planner takes its place, such
     /// as the one without tools that writes the answer.
     PlannerEnded {
@@ -47,6 +57,8 @@ pub enum Event {
     },
     /// An approver answers: an approval's DSSE envelope. Answered by `AnswerOperator`.
     Answer(Envelope),
+    /// An approver answers a case whose budget is spent: an [`countersign_plan::budget::Extension`]. Answered by `AnswerOperator`.
+    Extend(Envelope),
     /// An approver settles what an indeterminate step did: a [`countersign_plan::approval::Settlement`]. Answered by
     /// `AnswerOperator`.
     Settle(Envelope),

@@ -4,6 +4,7 @@
 //! ([`crate::machine`]), and what the core states and orders is given its content here: records, signed bytes, messages.
 
 mod boot;
+pub(crate) mod budget;
 mod carry;
 mod goal;
 mod people;
@@ -161,6 +162,9 @@ impl Gate {
             Event::Tick => {}
             Event::OpenGoal(goal) => self.open_goal(*goal, outside, &mut effects),
             Event::Planner { case, did } => self.planner(&case, did, &mut effects),
+            Event::BudgetSpent { case, shortage, message } => {
+                self.budget_spent(&case, shortage, &message, &mut effects);
+            }
             Event::PlannerEnded { case, reason } => self.planner_ended(&case, &reason, &mut effects),
             Event::PlannerViolation { case, message } => {
                 self.separation_violation(&case, Violation::Planner, &message, &mut effects);
@@ -171,6 +175,7 @@ impl Gate {
             Event::InspectorFailed { case, message } => self.inspector_failed(case, &message, &mut effects),
             Event::Submit(submission) => self.submit(*submission, outside, &mut effects),
             Event::Answer(envelope) => self.answer(&envelope, &mut effects),
+            Event::Extend(envelope) => self.extend(&envelope, &mut effects),
             Event::Settle(envelope) => self.settle(&envelope, &mut effects),
             Event::Halt { case, reason } => self.halt(case, &reason, &mut effects),
             Event::Enroll { approver, by, envelope } => self.enroll(approver, by, envelope.as_ref(), &mut effects),
@@ -227,10 +232,11 @@ impl Gate {
         let mut summary = slot.summary();
         if let Some(quest) = quest {
             summary.pursued = true;
-            if let Some(ending) = quest.closed {
-                summary.stage = ending.as_str();
-            } else if !machine::is_active(Some(slot.life.stage())) {
-                summary.stage = "planning";
+            summary.extra = quest.extra;
+            if quest.closed.is_some() || !machine::is_active(Some(slot.life.stage())) {
+                summary.stage = quest.stage();
+                summary.pending_until = quest.core.waits();
+                summary.asks = quest.asks().cloned();
             }
         }
         Some(summary)
@@ -326,6 +332,8 @@ impl Slot {
             verdict: Some(dossier.verdict.clone()),
             approvals: dossier.approvals.iter().map(|approval| approval.by.clone()).collect(),
             pending_until: waits.then(|| self.life.terms().pending_until),
+            asks: None,
+            extra: countersign_plan::budget::Extra::default(),
             origin: dossier.origin.clone(),
             cwd: dossier.plan.cwd.clone(),
         }

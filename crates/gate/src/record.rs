@@ -122,6 +122,7 @@ pub(crate) fn read(kind: RecordKind, payload: &Value) -> Result<Option<Fact>, &'
             step: step(payload, "settled")?,
             happened: payload.get("happened").and_then(Value::as_bool).ok_or("it does not say what happened")?,
         },
+        RecordKind::Approval if payload.get("extended").is_some() => return Ok(None),
         RecordKind::Approval if payload.get("withdrawn").is_some() => Fact::Withdrawn(key(payload, "withdrawn")?),
         RecordKind::Approval => {
             let groups = payload.get("groups").and_then(Value::as_array).ok_or("its groups are missing")?;

@@ -1,12 +1,15 @@
 //! One case as its records tell it: what is needed to go on from there, and nothing that was stored as a stage.
 
 use countersign_plan::artifact::Plan;
+use countersign_plan::budget::{Ask, Extra};
 use countersign_plan::digest::Digest;
+use countersign_plan::time::Timestamp;
 use countersign_plan::verdict::Verdict;
 use countersign_policy::review::StepReview;
 use serde_json::Value;
 
 use crate::case::{Counted, Dossier};
+use crate::gate::budget::pin;
 use crate::gate::terms;
 use crate::machine::{Aim, Cause, Ending, Eyes, Fact, Terms};
 
@@ -23,6 +26,24 @@ pub(crate) struct Past {
     /// Whether the case ended, and not only a version of its plan.
     closed: bool,
     ending: Option<Ending>,
+    /// What it asks, or was just given, while its planner has done nothing further.
+    waiting: Option<Waiting>,
+    /// How often it asked, what it was given, how many versions of a plan it had, and whether one of them was ever signed.
+    asked: u32,
+    extra: Extra,
+    versions: u32,
+    signed: bool,
+}
+
+/// A case whose budget was spent, and that did not go on.
+#[derive(Debug)]
+pub(crate) struct Waiting {
+    /// What it asks; none where that was answered.
+    pub(crate) ask: Option<Ask>,
+    pub(crate) until: Timestamp,
+    pub(crate) asked: u32,
+    pub(crate) extra: Extra,
+    pub(crate) versions: u32,
 }
 
 /// How a case ends, or goes on, whose planner was there before a restart.
@@ -32,6 +53,8 @@ pub(crate) const INTERRUPTED: &str = "interrupted: the monitor was started again
 pub(crate) enum Reconstruction {
     /// It ended so; what it was, where the records still say it.
     Over(Option<Ending>, Option<Value>, Option<(Box<Dossier>, Terms, Vec<Fact>)>),
+    /// It waits for people with nothing else of it under way, or was answered, and was opened so.
+    Waiting(Value, Box<Waiting>),
     /// It goes on from here.
     Open(Box<Dossier>, Terms, Vec<Fact>),
     /// It did not end and does not go on, and why: what it was about cannot be read any more, or its planner is gone and nothing
@@ -42,7 +65,35 @@ pub(crate) enum Reconstruction {
 impl Past {
     /// A new version: what was said about the one before is over.
     pub(crate) fn propose(&mut self, payload: Value) {
-        *self = Self { proposal: Some(payload), pursued: self.pursued.take(), ..Self::default() };
+        let versions = payload.get("version").and_then(Value::as_u64).and_then(|v| u32::try_from(v).ok());
+        *self = Self {
+            proposal: Some(payload),
+            pursued: self.pursued.take(),
+            asked: self.asked,
+            extra: self.extra,
+            versions: versions.unwrap_or(u32::MAX),
+            signed: self.signed,
+            ..Self::default()
+        };
+    }
+
+    /// Something that its planner did: it goes on, unless it asks.
+    pub(crate) fn planner(&mut self, payload: &Value) {
+        let asks = || Some((part::<Ask>(payload, "asks").ok()?, part(payload, "until").ok()?));
+        self.waiting = asks().map(|(ask, until)| {
+            self.asked = ask.number;
+            self.wait(Some(ask), until)
+        });
+    }
+
+    /// People gave it more.
+    pub(crate) fn extend(&mut self, payload: &Value) {
+        self.extra = self.extra.and(part(payload, "extended").unwrap_or_default());
+        self.waiting = part(payload, "until").ok().map(|until| self.wait(None, until));
+    }
+
+    const fn wait(&self, ask: Option<Ask>, until: Timestamp) -> Waiting {
+        Waiting { ask, until, asked: self.asked, extra: self.extra, versions: self.versions }
     }
 
     /// How it was opened.
@@ -71,8 +122,8 @@ impl Past {
             Fact::Withdrawn(ref key) => {
                 self.approvals.retain(|approval| approval.get("key").and_then(Value::as_str) != Some(key.as_str()));
             }
+            Fact::Countersigned(_) => self.signed = true,
             Fact::Denied(_)
-            | Fact::Countersigned(_)
             | Fact::Permitted { .. }
             | Fact::Refused { .. }
             | Fact::Intended { .. }
@@ -93,7 +144,7 @@ impl Past {
     }
 
     /// What the records come to.
-    pub(crate) fn reconstruct(self) -> Reconstruction {
+    pub(crate) fn reconstruct(mut self) -> Reconstruction {
         if self.closed {
             let (ending, opened) = (self.ending, self.pursued.clone());
             let dossier = if self.hidden { None } else { self.dossier().ok() };
@@ -101,6 +152,14 @@ impl Past {
         }
         if self.hidden {
             return Reconstruction::Lost(Cause::Ledger, "payloads of the case were erased".to_owned());
+        }
+        if let (Some(opened), Some(waiting), false) = (&self.pursued, self.waiting.take(), self.signed) {
+            let (goal, inputs) = (opened.get("goal").and_then(Value::as_str), opened.get("inputs"));
+            let pin = pin(goal.unwrap_or_default(), inputs.unwrap_or(&Value::Null));
+            if opened.get("pin").and_then(Value::as_str) != Some(pin.as_str()) {
+                return Reconstruction::Lost(Cause::Ledger, "its goal is not recorded as it was given".to_owned());
+            }
+            return Reconstruction::Waiting(opened.clone(), Box::new(waiting));
         }
         let over = self.facts.iter().find_map(|f| if let Fact::Closed(end) = f { Some(end.as_str()) } else { None });
         if self.pursued.is_some() && (self.proposal.is_none() || over.is_some()) {

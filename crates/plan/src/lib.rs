@@ -7,6 +7,7 @@
 pub mod access;
 pub mod approval;
 pub mod artifact;
+pub mod budget;
 pub mod canonical;
 pub mod confinement;
 pub mod deed;

@@ -123,6 +123,12 @@ pub mod to_broker {
         /// JSON of [`crate::infer::Request`], unread.
         #[prost(bytes = "vec", tag = "5")]
         pub request: Vec<u8>,
+        /// What people added to the case's limits, in tokens.
+        #[prost(uint64, tag = "6")]
+        pub extra_tokens: u64,
+        /// The same in millionths of a dollar.
+        #[prost(uint64, tag = "7")]
+        pub extra_micro_dollars: u64,
     }
 
     /// Nobody waits.

@@ -102,6 +102,17 @@ pub struct Failure {
     pub kind: FailureKind,
     /// For people and for the planner, without secrets.
     pub message: String,
+    /// Of a spent budget: which, and by how much.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shortage: Option<countersign_plan::budget::Shortage>,
+}
+
+impl Failure {
+    /// A failure of this class; a spent budget says more.
+    #[must_use]
+    pub const fn new(kind: FailureKind, message: String) -> Self {
+        Self { kind, message, shortage: None }
+    }
 }
 
 /// Classes of failures.

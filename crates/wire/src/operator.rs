@@ -4,7 +4,7 @@
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct ToMonitor {
     /// What is asked.
-    #[prost(oneof = "to_monitor::Kind", tags = "1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13")]
+    #[prost(oneof = "to_monitor::Kind", tags = "1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14")]
     pub kind: Option<to_monitor::Kind>,
 }
 
@@ -52,6 +52,9 @@ pub mod to_monitor {
         /// What an MCP server offers now. Answered by JSON: an array of `{name, description, input_schema, digest}`.
         #[prost(message, tag = "13")]
         Describe(Describe),
+        /// A signed answer to a case whose budget is spent.
+        #[prost(message, tag = "14")]
+        Extend(Extend),
     }
 
     /// The cases that wait for people.
@@ -62,6 +65,14 @@ pub mod to_monitor {
     #[derive(Clone, PartialEq, prost::Message)]
     pub struct Answer {
         /// The approval: a DSSE envelope as JSON.
+        #[prost(bytes = "vec", tag = "1")]
+        pub envelope: Vec<u8>,
+    }
+
+    /// A signed answer to a spent budget.
+    #[derive(Clone, PartialEq, prost::Message)]
+    pub struct Extend {
+        /// DSSE envelope by an enrolled approver over `countersign_plan::budget::Extension`.
         #[prost(bytes = "vec", tag = "1")]
         pub envelope: Vec<u8>,
     }
@@ -205,7 +216,7 @@ pub mod from_monitor {
 // | request | parts | answer |
 // |---|---|---|
 // | `Pending` | – | array of [`crate::propose::CaseView`] |
-// | `Answer`, `Halt`, `Resume` | – | [`Done`] |
+// | `Answer`, `Extend`, `Halt`, `Resume` | – | [`Done`] |
 // | `Enroll` | – | `{"enrolled": true}` |
 // | `Trust` | – | `{"trusted": PATH, "digest": DIGEST}` |
 // | `Audit` `records` | array of [`AuditRecord`] | the last such array |

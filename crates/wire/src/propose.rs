@@ -173,7 +173,7 @@ pub mod from_monitor {
 pub enum CaseEvent {
     /// The stage changed.
     Stage {
-        /// `pending`, `denied`, `countersigned`, `running`, `completed`, `stopped`, `halted`, `indeterminate`.
+        /// `pending`, `paused`, `denied`, `countersigned`, `running`, `completed`, `stopped`, `halted`, `indeterminate`.
         stage: String,
         /// For people.
         detail: String,
@@ -314,6 +314,9 @@ pub struct CaseView {
     pub approvals: Vec<serde_json::Value>,
     /// Seconds until a pending case is denied by itself.
     pub expires_in_s: Option<u64>,
+    /// What the case asks of people beside its plan: a spent budget, JSON of `countersign_plan::budget::Ask`; null where nothing.
+    #[serde(default, skip_serializing_if = "serde_json::Value::is_null")]
+    pub asks: serde_json::Value,
     /// What happened, in order.
     pub events: Vec<serde_json::Value>,
     /// What the ledger says of it, in order: goal, versions, decisions, observations, answer; [`CaseRecord`].

@@ -7,6 +7,7 @@ use std::io;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::PathBuf;
 
+use countersign_plan::budget::Extra;
 use countersign_wire::infer::Usage;
 
 use super::budget::{Budgets, Kept, Limits, Record, Spent};
@@ -49,12 +50,13 @@ impl Book {
         self.budgets.limit(limits);
     }
 
-    /// Keeps an estimate aside, in the file too. `day` is the number of the day (UTC).
+    /// Keeps an estimate aside, in the file too. `extra` is what people added to the case's limits, `day` the number of the day
+    /// (UTC).
     ///
     /// # Errors
     /// A limit would be passed, or it cannot be written down; and whether this is the first time that this is said of the case.
-    pub(crate) fn keep(&mut self, case: &str, wanted: Usage, day: i64) -> Result<Kept, (Spent, bool)> {
-        let kept = self.budgets.keep(case, wanted, day)?;
+    pub(crate) fn keep(&mut self, case: &str, wanted: Usage, extra: Extra, day: i64) -> Result<Kept, (Spent, bool)> {
+        let kept = self.budgets.keep(case, wanted, extra, day)?;
         match self.write() {
             Ok(()) => Ok(kept),
             Err(error) => {
@@ -87,11 +89,13 @@ impl Book {
 mod tests {
     use std::os::unix::fs::PermissionsExt as _;
 
+    use countersign_plan::budget::{Budget, Extra, Shortage};
     use countersign_wire::infer::Usage;
 
     use super::super::budget::{Limits, Spent};
     use super::{Book, FILE};
 
+    const NONE: Extra = Extra { tokens: 0, micro_dollars: 0 };
     const TEN: Usage = Usage { input_tokens: 6, output_tokens: 4, micro_dollars: 10 };
 
     fn book(folder: &std::path::Path, tokens: u64) -> Book {
@@ -106,19 +110,19 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let folder = dir.path().join("broker");
         let mut first = book(&folder, 30);
-        let kept = first.keep("a", TEN, 5).unwrap();
+        let kept = first.keep("a", TEN, NONE, 5).unwrap();
         assert!(!first.settle(kept, TEN, 5));
-        let under_way = first.keep("a", TEN, 5).unwrap();
+        let under_way = first.keep("a", TEN, NONE, 5).unwrap();
         // Nothing is told: the process is gone.
         drop(first);
         drop(under_way);
         let mut second = book(&folder, 30);
-        let again = second.keep("a", TEN, 5).unwrap();
-        assert!(matches!(second.keep("a", TEN, 5), Err((Spent::CaseTokens { spent: 30, .. }, true))));
+        let again = second.keep("a", TEN, NONE, 5).unwrap();
+        assert!(matches!(second.keep("a", TEN, NONE, 5), Err((Spent::Shortage(Shortage { spent: 30, .. }), true))));
         assert!(!second.settle(again, Usage::default(), 5));
         second.end("a");
         let mut third = book(&folder, 30);
-        assert!(third.keep("a", TEN, 5).is_ok(), "a case that ended is forgotten");
+        assert!(third.keep("a", TEN, NONE, 5).is_ok(), "a case that ended is forgotten");
         assert_eq!(std::fs::metadata(folder.join(FILE)).unwrap().permissions().mode() & 0o777, 0o600);
         assert_eq!(std::fs::metadata(&folder).unwrap().permissions().mode() & 0o777, 0o700);
     }
@@ -128,16 +132,19 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let limits = Limits { day_micro_dollars: Some(15), ..Limits::default() };
         let mut first = book(dir.path(), 1000);
-        let kept = first.keep("a", TEN, 5).unwrap();
+        let kept = first.keep("a", TEN, NONE, 5).unwrap();
         first.settle(kept, TEN, 5);
         let mut second = book(dir.path(), 1000);
         second.limit(limits);
-        assert!(matches!(second.keep("b", TEN, 5), Err((Spent::DayMoney { .. }, _))));
-        let kept = second.keep("b", TEN, 50).unwrap();
+        assert!(matches!(
+            second.keep("b", TEN, NONE, 5),
+            Err((Spent::Shortage(Shortage { budget: Budget::DayMoney, .. }), _))
+        ));
+        let kept = second.keep("b", TEN, NONE, 50).unwrap();
         second.settle(kept, TEN, 50);
         let mut third = book(dir.path(), 15);
-        assert!(third.keep("a", TEN, 50).is_ok(), "a day so long ago is nobody's");
-        assert!(third.keep("b", TEN, 50).is_err());
+        assert!(third.keep("a", TEN, NONE, 50).is_ok(), "a day so long ago is nobody's");
+        assert!(third.keep("b", TEN, NONE, 50).is_err());
     }
 
     #[test]
@@ -156,8 +163,8 @@ mod tests {
         let folder = dir.path().join("broker");
         let mut book = book(&folder, 1000);
         std::fs::remove_dir_all(&folder).unwrap();
-        assert!(matches!(book.keep("a", TEN, 5), Err((Spent::Unwritten(_), true))));
+        assert!(matches!(book.keep("a", TEN, NONE, 5), Err((Spent::Unwritten(_), true))));
         std::fs::create_dir(&folder).unwrap();
-        assert!(book.keep("a", TEN, 5).is_ok());
+        assert!(book.keep("a", TEN, NONE, 5).is_ok());
     }
 }

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use countersign_plan::budget::{Budget, Dollars, Extra, Shortage};
 use countersign_wire::infer::{Request, Usage};
 use serde::{Deserialize, Serialize};
 
@@ -58,52 +59,39 @@ pub(crate) fn used(claimed: Claimed, guessed_input: u64, answer_bytes: usize) ->
     (counted(claimed.input).unwrap_or(guessed_input), counted(claimed.output).unwrap_or(tokens(answer_bytes)))
 }
 
-/// Which limit is spent.
+/// Why no further inference is made.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Spent {
-    /// The case's tokens.
-    #[error(
-        "the case may use {limit} tokens and has used {spent}; this inference may take {wanted}: raise `budget.tokens_per_case` or end the case"
-    )]
-    CaseTokens {
-        /// The limit.
-        limit: u64,
-        /// What was spent or is kept aside.
-        spent: u64,
-        /// What the inference may take.
-        wanted: u64,
-    },
-    /// The case's money.
-    #[error("the case may cost {} and has cost {}; this inference may take {}: raise `budget.dollars_per_case` or end the case", Dollars(*limit), Dollars(*spent), Dollars(*wanted))]
-    CaseMoney {
-        /// The limit.
-        limit: u64,
-        /// What was spent or is kept aside.
-        spent: u64,
-        /// What the inference may take.
-        wanted: u64,
-    },
-    /// The day's money.
-    #[error("the day may cost {} and has cost {}; this inference may take {}: raise `budget.dollars_per_day` or wait for the next day (UTC)", Dollars(*limit), Dollars(*spent), Dollars(*wanted))]
-    DayMoney {
-        /// The limit.
-        limit: u64,
-        /// What was spent or is kept aside.
-        spent: u64,
-        /// What the inference may take.
-        wanted: u64,
-    },
+    /// A limit would be passed.
+    #[error("{}", told(.0))]
+    Shortage(Shortage),
     /// It could not be written down, so it is not spent.
     #[error("what models cost cannot be written down: {0}")]
     Unwritten(String),
 }
 
-/// Millionths of a dollar, for people.
-struct Dollars(u64);
-
-impl std::fmt::Display for Dollars {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "${}.{:06}", self.0 / 1_000_000, self.0 % 1_000_000)
+/// What is spent, and what an operator may do, for people.
+fn told(shortage: &Shortage) -> String {
+    let Shortage { budget, limit, spent, wanted } = *shortage;
+    match budget {
+        Budget::CaseTokens => format!(
+            "the case may use {limit} tokens and has used {spent}; this inference may take {wanted}: raise \
+                 `budget.tokens_per_case` or end the case"
+        ),
+        Budget::CaseMoney => format!(
+            "the case may cost {} and has cost {}; this inference may take {}: raise `budget.dollars_per_case` or end \
+                 the case",
+            Dollars(limit),
+            Dollars(spent),
+            Dollars(wanted)
+        ),
+        Budget::DayMoney => format!(
+            "the day may cost {} and has cost {}; this inference may take {}: raise `budget.dollars_per_day` or wait \
+                 for the next day (UTC)",
+            Dollars(limit),
+            Dollars(spent),
+            Dollars(wanted)
+        ),
     }
 }
 
@@ -151,6 +139,8 @@ struct Case {
     ended: bool,
     /// Somebody was told that the budget is spent; once is enough until the limits change.
     told: bool,
+    /// What people added to its limits, as it was last said.
+    extra: Extra,
 }
 
 /// An estimate that is kept aside; to be given to [`Budgets::settle`].
@@ -203,31 +193,30 @@ impl Budgets {
         }
     }
 
-    /// Keeps an estimate aside. `day` is the number of the day (UTC).
+    /// Keeps an estimate aside. `extra` is what people added to the case's limits, `day` the number of the day (UTC).
     ///
     /// # Errors
     /// A limit would be passed, and whether this is the first time that this is said of the case.
-    pub(crate) fn keep(&mut self, case: &str, wanted: Usage, day: i64) -> Result<Kept, (Spent, bool)> {
+    pub(crate) fn keep(&mut self, case: &str, wanted: Usage, extra: Extra, day: i64) -> Result<Kept, (Spent, bool)> {
         self.turn(day);
         let Limits { case_tokens, case_micro_dollars, day_micro_dollars } = self.limits;
         let (day_spent, day_kept) = (self.day_spent, self.day_kept);
         let entry = self.cases.entry(case.to_owned()).or_default();
-        let over = |limit: Option<u64>, spent: u64, kept: u64, wanted: u64| {
-            let spent = spent.saturating_add(kept);
+        entry.told &= entry.extra == extra;
+        entry.extra = extra;
+        let over = |budget, limit: Option<u64>, added: u64, spent: u64, kept: u64, wanted: u64| {
+            let (limit, spent) = (limit?.saturating_add(added), spent.saturating_add(kept));
             // A limit that is reached exactly is spent, even if the next inference were free.
-            limit.filter(|l| spent >= *l || spent.saturating_add(wanted) > *l).map(|limit| (limit, spent, wanted))
+            let passed = spent >= limit || spent.saturating_add(wanted) > limit;
+            passed.then_some(Spent::Shortage(Shortage { budget, limit, spent, wanted }))
         };
-        let spent = over(case_tokens, total(&entry.spent), total(&entry.kept), total(&wanted))
-            .map(|(limit, spent, wanted)| Spent::CaseTokens { limit, spent, wanted })
+        let (spent, kept) = (entry.spent, entry.kept);
+        let (tokens, money, asked) = (extra.tokens, extra.micro_dollars, wanted.micro_dollars);
+        let spent = over(Budget::CaseTokens, case_tokens, tokens, total(&spent), total(&kept), total(&wanted))
             .or_else(|| {
-                let (spent, kept) = (entry.spent.micro_dollars, entry.kept.micro_dollars);
-                over(case_micro_dollars, spent, kept, wanted.micro_dollars)
-                    .map(|(limit, spent, wanted)| Spent::CaseMoney { limit, spent, wanted })
+                over(Budget::CaseMoney, case_micro_dollars, money, spent.micro_dollars, kept.micro_dollars, asked)
             })
-            .or_else(|| {
-                over(day_micro_dollars, day_spent, day_kept, wanted.micro_dollars)
-                    .map(|(limit, spent, wanted)| Spent::DayMoney { limit, spent, wanted })
-            });
+            .or_else(|| over(Budget::DayMoney, day_micro_dollars, money, day_spent, day_kept, asked));
         if let Some(spent) = spent {
             return Err((spent, !std::mem::replace(&mut entry.told, true)));
         }
@@ -250,8 +239,10 @@ impl Budgets {
             entry.kept = subtract(&entry.kept, &usage);
             entry.spent = add(&entry.spent, &used);
             entry.running = entry.running.saturating_sub(1);
-            passed |= self.limits.case_tokens.is_some_and(|limit| total(&entry.spent) > limit)
-                || self.limits.case_micro_dollars.is_some_and(|limit| entry.spent.micro_dollars > limit);
+            let (tokens, money) = (entry.extra.tokens, entry.extra.micro_dollars);
+            let over = |limit: Option<u64>, added: u64, spent| limit.is_some_and(|l| spent > l.saturating_add(added));
+            passed |= over(self.limits.case_tokens, tokens, total(&entry.spent))
+                || over(self.limits.case_micro_dollars, money, entry.spent.micro_dollars);
             let told = entry.told;
             entry.told |= passed;
             passed &= !told;

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
+use countersign_plan::budget::Extra;
 use countersign_plan::text;
 use countersign_wire::broker::to_broker::Infer;
 use countersign_wire::broker::{self, Account};
@@ -110,7 +111,7 @@ impl Models {
             }
             Err(failure) => {
                 let message = redactor.redact_text(&failure.message);
-                (Outcome::Failure(Failure { kind: failure.kind, message }), String::new())
+                (Outcome::Failure(Failure { message, ..failure }), String::new())
             }
         };
         if let Some(alert) = &run.alert {
@@ -218,7 +219,8 @@ impl Run<'_> {
     fn hold(&mut self, prices: Prices, input: u64, output: u64) -> Result<Held, Failure> {
         let wanted = prices.usage(input, output);
         let budgets = Arc::clone(&self.models.budgets);
-        let kept = locked(&budgets).keep(&self.asked.case, wanted, today());
+        let extra = Extra { tokens: self.asked.extra_tokens, micro_dollars: self.asked.extra_micro_dollars };
+        let kept = locked(&budgets).keep(&self.asked.case, wanted, extra, today());
         match kept {
             Ok(kept) => Ok(Held { budgets, kept: Some(kept), prices, input, seen: AtomicUsize::new(0) }),
             Err((spent, first)) => {
@@ -226,7 +228,8 @@ impl Run<'_> {
                 if first {
                     self.alert = Some(message.clone());
                 }
-                Err(Failure { kind: FailureKind::Budget, message })
+                let shortage = if let budget::Spent::Shortage(shortage) = spent { Some(shortage) } else { None };
+                Err(Failure { kind: FailureKind::Budget, message, shortage })
             }
         }
     }
@@ -265,7 +268,7 @@ impl Run<'_> {
             "" => "no model provider is configured: name one under `providers`".to_owned(),
             name => format!("no model provider is called `{}`", text::escape(name)),
         };
-        Failure { kind: FailureKind::NotConfigured, message }
+        Failure::new(FailureKind::NotConfigured, message)
     }
 }
 
@@ -290,8 +293,7 @@ impl Drop for Held {
 }
 
 fn read(bytes: &[u8]) -> Result<Request, Failure> {
-    let rejected =
-        |what: String| Failure { kind: FailureKind::Rejected, message: format!("not an inference request: {what}") };
+    let rejected = |what: String| Failure::new(FailureKind::Rejected, format!("not an inference request: {what}"));
     if bytes.len() > REQUEST_LIMIT {
         return Err(rejected(format!("{} bytes, but at most {REQUEST_LIMIT} are taken", bytes.len())));
     }
@@ -325,11 +327,11 @@ fn cleared(provider: &Provider, name: &str, secrecy: &str) -> Result<(), Failure
         text::escape(name),
         provider.clearance.as_str()
     );
-    Err(Failure { kind: FailureKind::Clearance, message })
+    Err(Failure::new(FailureKind::Clearance, message))
 }
 
 fn failure(fault: Fault) -> Failure {
-    Failure { kind: fault.kind, message: fault.message }
+    Failure::new(fault.kind, fault.message)
 }
 
 const fn word(outcome: &Outcome) -> &'static str {

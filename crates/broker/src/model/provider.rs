@@ -126,10 +126,10 @@ impl Provider {
         let Some(context) = self.max_context else { return Ok(wanted) };
         match u32::try_from(u64::from(context).saturating_sub(input)) {
             Ok(room) if room > 0 => Ok(wanted.min(room)),
-            Ok(_) | Err(_) => Err(Failure {
-                kind: FailureKind::Rejected,
-                message: format!("the request has about {input} tokens, and the provider's `max_context` is {context}"),
-            }),
+            Ok(_) | Err(_) => Err(Failure::new(
+                FailureKind::Rejected,
+                format!("the request has about {input} tokens, and the provider's `max_context` is {context}"),
+            )),
         }
     }
 

@@ -334,6 +334,7 @@ fn what_is_no_request_is_sent_to_nobody() {
         provider: "other".into(),
         secrecy: "public".into(),
         request: Vec::new(),
+        ..to_broker::Infer::default()
     };
     broker.tell(to_broker::Kind::Infer(infer));
     assert_eq!(broker.end(99).failure().kind, FailureKind::NotConfigured);

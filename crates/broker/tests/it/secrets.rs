@@ -220,6 +220,7 @@ fn credentials_die_with_the_plan_before_its_answer_is_written() {
         provider: String::new(),
         secrecy: "public".to_owned(),
         request: request.to_string().into_bytes(),
+        ..to_broker::Infer::default()
     };
     house.send(Kind::Infer(infer));
     house.wait(|kind| matches!(kind, from_broker::Kind::Inferred(_)).then_some(()));

@@ -20,7 +20,8 @@ pub(super) fn approve(args: &Approve, out: &Out) -> Result<Exit, Failure> {
     let view = Proposer::connect(&paths, Start::IfNeeded)?.show(args.case.as_str())?;
     if view.stage != "pending" {
         let message = format!("case {} is `{}` and waits for no answer", args.case, view.stage);
-        return Err(Failure::refused("case.not_pending", message).fix(format!("countersign show {}", args.case)));
+        let fix = if view.asks.is_null() { "show" } else { "resume --help; countersign show" };
+        return Err(Failure::refused("case.not_pending", message).fix(format!("countersign {fix} {}", args.case)));
     }
     let verdict = verdict_of(&view)?;
     let shown = Reviewed::read(view.plan.as_bytes(), verdict.plan_digest)?;

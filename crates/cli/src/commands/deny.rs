@@ -1,10 +1,12 @@
 //! `deny`: a signed no, with its reason.
 
 use countersign_plan::approval::Answer;
+use countersign_plan::budget::Extra;
 use countersign_wire::operator::{Done, to_monitor};
 
 use crate::args::Deny;
 use crate::client::{Operator, Proposer, Start};
+use crate::commands::extend::{self, Word};
 use crate::commands::{key, stage_of, verdict_of};
 use crate::failure::{Exit, Failure};
 use crate::out::Out;
@@ -22,6 +24,12 @@ pub(super) fn deny(args: &Deny, out: &Out) -> Result<Exit, Failure> {
     let paths = Paths::of_environment()?;
     let sealed = key(&args.signer, &paths)?;
     let view = Proposer::connect(&paths, Start::IfNeeded)?.show(args.case.as_str())?;
+    if !view.asks.is_null() {
+        let reason = Some(args.reason.as_str());
+        let (extra, role) = (Extra::default(), args.role.as_deref());
+        let word = Word { case: &args.case, answer: Answer::Deny, extra, role, reason, signer: &args.signer };
+        return extend::answer(&word, out);
+    }
     let judged = verdict_of(&view)?;
     let shown = Reviewed::read(view.plan.as_bytes(), judged.plan_digest)?;
     out.lines(&verdict::head(&judged))?;

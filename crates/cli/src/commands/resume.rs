@@ -1,12 +1,14 @@
-//! `resume`: a person's signed word on an effect whose outcome is unknown (INV-2).
+//! `resume`: a person's signed word on an effect whose outcome is unknown (INV-2), or on a budget that is spent.
 
-use countersign_plan::approval::Settlement;
+use countersign_plan::approval::{Answer, Settlement};
+use countersign_plan::budget::Extra;
 use countersign_plan::id::{CaseId, StepId};
 use countersign_wire::operator::{AuditRecord, Done, to_monitor};
 use serde_json::Value;
 
 use crate::args::{Happened, Resume};
 use crate::client::{Operator, Proposer, Start};
+use crate::commands::extend::{self, Word};
 use crate::commands::{key, stage_of};
 use crate::failure::{Exit, Failure};
 use crate::out::Out;
@@ -17,12 +19,19 @@ use crate::render::line::Line;
 use crate::sign;
 
 pub(super) fn resume(args: &Resume, out: &Out) -> Result<Exit, Failure> {
+    let Some(happened) = args.what.happened else {
+        let money = args.what.money.map_or(0, |money| money.0);
+        let extra = Extra { tokens: args.what.tokens.unwrap_or_default(), micro_dollars: money };
+        let (answer, role) = (Answer::Approve, args.role.as_deref());
+        let word = Word { case: &args.case, answer, extra, role, reason: None, signer: &args.signer };
+        return extend::answer(&word, out);
+    };
     let paths = Paths::of_environment()?;
     let sealed = key(&args.signer, &paths)?;
     let view = Proposer::connect(&paths, Start::IfNeeded)?.show(args.case.as_str())?;
     let mut operator = Operator::connect(&paths, Start::Never)?;
     let step = args.step.clone().map_or_else(|| open_step(&mut operator, &args.case), Ok)?;
-    let happened = args.happened == Happened::Yes;
+    let happened = happened == Happened::Yes;
     let word = if happened { "happened" } else { "did not happen" };
     out.lines(&case::course(&view))?;
     let prompt = format!(

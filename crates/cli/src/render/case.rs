@@ -1,5 +1,6 @@
 //! Cases for people: those that wait, and one with what happened in it.
 
+use countersign_plan::budget::{Ask, Budget, Dollars, Extra, Shortage};
 use countersign_wire::propose::{CaseEvent, CaseRecord, CaseView};
 use serde_json::Value;
 
@@ -18,13 +19,49 @@ pub(crate) fn pending(cases: &[CaseView]) -> Vec<Line> {
         let given = count(case.approvals.len(), "approval");
         let facts = format!("  for {}, proposed by {}, {given} given{left}", case.principal, case.agent);
         lines.push(Line::at(0).tone(Tone::Bold, &case.case).plain(facts));
-        lines.push(Line::field(1, "plan", told("/plan_digest")));
-        lines.push(Line::field(1, "risk", format!("{} of 100", told("/risk/score"))));
+        match asks(case) {
+            Some(ask) => lines.extend(spent(&ask)),
+            None => {
+                lines.push(Line::field(1, "plan", told("/plan_digest")));
+                lines.push(Line::field(1, "risk", format!("{} of 100", told("/risk/score"))));
+            }
+        }
         lines.push(Line::field(1, "goal", format!("“{}” (untrusted)", clip(&case.goal, Detail::Brief))));
     }
     lines.push(Line::at(0));
     lines.push(Line::of(0, "`countersign show CASE` shows one, `countersign approve CASE` or `deny CASE` answers it"));
+    if cases.iter().any(|case| asks(case).is_some()) {
+        lines.push(Line::of(
+            0,
+            "a spent budget is answered by `countersign resume CASE --tokens N` or `--money DOLLARS`, or `deny CASE`",
+        ));
+    }
     lines
+}
+
+/// What a case asks beside its plan.
+fn asks(case: &CaseView) -> Option<Ask> {
+    serde_json::from_value(case.asks.clone()).ok()
+}
+
+/// A spent budget: what is asked for, of what, and what was spent.
+pub(crate) fn spent(ask: &Ask) -> Vec<Line> {
+    let Shortage { budget, limit, spent, wanted } = ask.shortage;
+    let (what, count): (_, fn(u64) -> String) = match budget {
+        Budget::CaseTokens => ("tokens of this case", |n| n.to_string()),
+        Budget::CaseMoney => ("cost of this case", |n| Dollars(n).to_string()),
+        Budget::DayMoney => ("cost of all cases of this day (UTC)", |n| Dollars(n).to_string()),
+    };
+    let missing = spent.saturating_add(wanted).saturating_sub(limit);
+    vec![
+        Line::field(1, "budget", what),
+        Line::field(1, "spent", format!("{} of {}", count(spent), count(limit))),
+        Line::field(
+            1,
+            "asked for",
+            format!("{} for the next inference: {} more than is left", count(wanted), count(missing)),
+        ),
+    ]
 }
 
 fn told(value: &Value) -> String {
@@ -39,6 +76,7 @@ pub(crate) fn course(view: &CaseView) -> Vec<Line> {
     if let Some(left) = view.expires_in_s {
         lines.push(Line::field(1, "waits", format!("{left} s more, then it is denied")));
     }
+    lines.extend(asks(view).map(|ask| spent(&ask)).unwrap_or_default());
     for approval in &view.approvals {
         let who = approval.get("approver").map_or_else(|| "?".to_owned(), told);
         lines.push(Line::field(1, "approved by", who));
@@ -96,6 +134,7 @@ fn gist(record: &CaseRecord, detail: Detail) -> Visible {
         }
         "planner" => deed(payload, detail),
         "permit" | "intent" => format!("{} {}", word("/step"), word("/phase")),
+        "approval" if payload.get("extended").is_some() => format!("by {}: {}", word("/by"), extended(payload)),
         "approval" | "denial" => format!("by {}", word("/by")),
         "countersignature" => format!("until {}", word("/expires_at")),
         "run_ended" | "case_closed" => match word("/detail") {
@@ -108,9 +147,21 @@ fn gist(record: &CaseRecord, detail: Detail) -> Visible {
     Visible::escaped(&text)
 }
 
+/// What was added to a budget.
+fn extended(payload: &Value) -> String {
+    match payload.get("extended").cloned().map(serde_json::from_value::<Extra>) {
+        Some(Ok(extra)) if extra.tokens > 0 => format!("{} tokens more", extra.tokens),
+        Some(Ok(extra)) => format!("{} more", Dollars(extra.micro_dollars)),
+        Some(Err(_)) | None => "what was added cannot be read".to_owned(),
+    }
+}
+
 /// What a planner did.
 fn deed(payload: &Value, detail: Detail) -> String {
     let word = |at: &str| payload.pointer(at).and_then(Value::as_str).unwrap_or_default();
+    if payload.get("asks").is_some() {
+        return word("/message").to_owned();
+    }
     if let Some(held) = payload.pointer("/started/enforcement") {
         return format!("started sealed: {}", enforcement(held));
     }
@@ -176,6 +227,7 @@ mod tests {
             plan: String::new(),
             approvals: vec![],
             expires_in_s: None,
+            asks: Value::Null,
             events: vec![],
             records,
         };

@@ -278,6 +278,7 @@ pub(crate) fn view(verdict: &Verdict, stage: &str, plan: &[u8]) -> CaseView {
         plan: String::from_utf8(plan.to_vec()).unwrap(),
         approvals: Vec::new(),
         expires_in_s: Some(600),
+        asks: Value::Null,
         events: Vec::new(),
         records: Vec::new(),
     }

@@ -6,6 +6,7 @@
 
 mod answers;
 mod audit;
+mod budgets;
 mod eval;
 mod fake;
 mod goals;

@@ -201,6 +201,7 @@ impl State {
             provider: wanted.provider,
             secrecy: wanted.secrecy,
             request: serde_json::to_vec(&request).unwrap_or_default(),
+            ..to_broker::Infer::default()
         });
         if let Err(why) = self.broker().and_then(|broker| broker.tell(ask)) {
             return self.evaluated(about, Evaluation::Failed(why), submission, answer);

@@ -40,6 +40,7 @@ impl State {
                 return self.monitor.send(Command::Shutdown);
             }
             Kind::Answer(message) => envelope(&message.envelope).map(Event::Answer),
+            Kind::Extend(message) => envelope(&message.envelope).map(Event::Extend),
             Kind::Trust(message) => envelope(&message.envelope).map(Event::Trust),
             Kind::Resume(message) => envelope(&message.envelope).map(Event::Settle),
             Kind::Halt(halt) => parse_case(&halt.case).map(|case| Event::Halt { case, reason: halt.reason }),

@@ -229,6 +229,7 @@ impl State {
             plan: String::from_utf8(summary.plan).ok()?,
             approvals: summary.approvals.iter().map(|who| serde_json::json!({"approver": who})).collect(),
             expires_in_s: left,
+            asks: serde_json::to_value(&summary.asks).ok()?,
             events: self.watchers.events(&case),
             records: Vec::new(),
             case: case.to_string(),

@@ -34,7 +34,7 @@ const PROGRAMS: [&str; 6] = [
 pub(crate) struct Monitor {
     folder: tempfile::TempDir,
     child: Option<Child>,
-    approver: SigningKey,
+    pub(crate) approver: SigningKey,
     mounted: bool,
     /// A folder with programs, some of them others than the real ones.
     programs: Option<tempfile::TempDir>,
@@ -500,7 +500,7 @@ fn stat(pid: u32) -> Option<(u32, u64)> {
     (!matches!(state, "Z" | "X")).then_some((parent, begun))
 }
 
-fn now() -> Timestamp {
+pub(crate) fn now() -> Timestamp {
     let millis = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_millis();
     Timestamp::from_millis(i64::try_from(millis).unwrap())
 }

@@ -14,6 +14,7 @@
 
 mod attack;
 mod broker;
+mod budget;
 mod classifier;
 mod crash;
 mod evaluator;

@@ -17,7 +17,7 @@ use crate::case::{Reviewed, Stage};
 use crate::clock::{Clock, Moment};
 use crate::configuration::Settings;
 use crate::key::GateKey;
-use crate::machine::{Case, Ending, Fact};
+use crate::machine::{Case, Cause, Ending, Fact};
 use crate::record;
 use crate::replay::{INTERRUPTED, Past, Reconstruction};
 use crate::transition::Transition;
@@ -103,7 +103,7 @@ impl Gate {
         opened: Option<&Value>,
         dossier: Option<(Box<crate::case::Dossier>, crate::machine::Terms, Vec<Fact>)>,
     ) {
-        let quest = ending.zip(opened).and_then(|(ending, opened)| Quest::past(opened, ending, self.now()));
+        let quest = ending.zip(opened).and_then(|(ending, opened)| Quest::past(opened, Some(ending), self.now()));
         self.goals.extend(quest.map(|quest| (case.clone(), quest)));
         if let Some((dossier, terms, facts)) = dossier {
             let (life, _) = Case::rebuild(terms, &facts, self.context());
@@ -120,7 +120,7 @@ impl Gate {
             Reconstruction::Over(ending, opened, dossier) => self.remember(case, ending, opened.as_ref(), dossier),
             Reconstruction::Open(dossier, terms, facts) => {
                 // Its plan goes the way that people decide; the planner that would have answered is gone.
-                if let Some(mut quest) = opened.and_then(|o| Quest::past(&o, Ending::Abandoned, self.now())) {
+                if let Some(mut quest) = opened.and_then(|o| Quest::past(&o, Some(Ending::Abandoned), self.now())) {
                     quest.closed = None;
                     self.goals.insert(case.clone(), quest);
                     let interrupted = json!({"interrupted": INTERRUPTED});
@@ -132,14 +132,22 @@ impl Gate {
                 self.cases.insert(case.clone(), Slot::new(life, stage));
                 self.carry(case, output, Note::of("the monitor was started again"), effects);
             }
-            Reconstruction::Lost(cause, why) => {
-                for (fact, key) in [(Fact::Halted(cause), "message"), (Fact::Closed(Ending::Halted), "detail")] {
-                    let (kind, payload) = record::write(&fact, [(key.to_owned(), json!(why))].into_iter().collect());
-                    effects.entries.push(record::entry(kind, case, self.now(), payload));
+            Reconstruction::Waiting(opened, waiting) => {
+                if self.wait_on(case, &opened, *waiting, effects).is_none() {
+                    self.lose(case, Cause::Ledger, "what it asked of people cannot be read", Some(&opened), effects);
                 }
-                self.remember(case, Some(Ending::Halted), opened.as_ref(), None);
             }
+            Reconstruction::Lost(cause, why) => self.lose(case, cause, &why, opened.as_ref(), effects),
         }
+    }
+
+    /// A case that did not end and cannot go on.
+    fn lose(&mut self, case: &CaseId, cause: Cause, why: &str, opened: Option<&Value>, effects: &mut Effects) {
+        for (fact, key) in [(Fact::Halted(cause), "message"), (Fact::Closed(Ending::Halted), "detail")] {
+            let (kind, payload) = record::write(&fact, [(key.to_owned(), json!(why))].into_iter().collect());
+            effects.entries.push(record::entry(kind, case, self.now(), payload));
+        }
+        self.remember(case, Some(Ending::Halted), opened, None);
     }
 }
 
@@ -205,6 +213,8 @@ impl History {
         match kind {
             RecordKind::Proposal => past.propose(payload),
             RecordKind::CaseOpened => past.open(payload),
+            RecordKind::Planner => past.planner(&payload),
+            RecordKind::Approval if payload.get("extended").is_some() => past.extend(&payload),
             _ => {
                 if kind == RecordKind::CaseClosed {
                     past.close(&payload);

@@ -2,6 +2,7 @@
 //! other plan, and the answer ends the case. A planner that tries to act ends it too (INV-9).
 
 use countersign_ledger::RecordKind;
+use countersign_plan::budget::{Ask, Extra};
 use countersign_plan::digest::Digest;
 use countersign_plan::id::{CaseId, Principal};
 use countersign_plan::resolve::Inputs;
@@ -10,11 +11,11 @@ use countersign_plan::verdict::{Code, Mode};
 use serde_json::{Value, json};
 
 use super::carry::Note;
-use super::{Effects, Gate, Outside};
+use super::{Effects, Gate, Outside, budget};
 use crate::case::Summary;
 use crate::directive::{Directive, Notice};
 use crate::event::{Goal, PlannerDeed, Submission};
-use crate::machine::{self, Cause, Ending, Fact, Input, Pursuit, Violation};
+use crate::machine::{self, Cause, Ending, Eyes, Fact, Input, Pursuit, Violation};
 use crate::record;
 
 /// The longest goal that somebody may give, in bytes; the same as a draft's.
@@ -36,6 +37,12 @@ pub(super) struct Quest {
     deeds: u32,
     /// How the case ended, once it did.
     pub(super) closed: Option<Ending>,
+    /// What it asked of people last, how often it did, and what they added to its limits.
+    pub(super) ask: Option<Ask>,
+    pub(super) asked: u32,
+    pub(super) extra: Extra,
+    /// Its planner is gone with the process that it was of: it needs a fresh one to go on.
+    pub(super) alone: bool,
 }
 
 /// What was fixed when the goal was given.
@@ -43,27 +50,44 @@ pub(super) struct Quest {
 pub(super) struct Pinned {
     pub(super) goal: String,
     pub(super) inputs: Inputs,
-    requester: Principal,
-    agent: Principal,
+    pub(super) requester: Principal,
+    pub(super) agent: Principal,
     origin: String,
-    cwd: String,
+    pub(super) cwd: String,
+    pub(super) provider: String,
+    pub(super) eyes: Eyes,
 }
 
 impl Quest {
-    /// A goal whose case is over, as its records tell it; none where they do not.
-    pub(super) fn past(opened: &Value, ending: Ending, now: Timestamp) -> Option<Self> {
+    fn new(core: Pursuit, goal: Pinned, closed: Option<Ending>) -> Self {
+        let extra = Extra::default();
+        Self { core, goal, children: Vec::new(), deeds: 0, closed, ask: None, asked: 0, extra, alone: false }
+    }
+
+    /// A goal of an earlier epoch that ended so, if it did, as its records tell it; none where they do not.
+    pub(super) fn past(opened: &Value, ending: Option<Ending>, now: Timestamp) -> Option<Self> {
         let text = |key: &str| opened.get(key).and_then(Value::as_str);
         let goal = Pinned {
             goal: text("goal")?.to_owned(),
-            inputs: Inputs::new(),
+            inputs: opened.get("inputs").cloned().and_then(|i| serde_json::from_value(i).ok()).unwrap_or_default(),
             requester: text("requester")?.parse().ok()?,
             agent: text("agent")?.parse().ok()?,
             origin: text("origin")?.to_owned(),
             cwd: text("cwd")?.to_owned(),
+            provider: text("provider").unwrap_or_default().to_owned(),
+            eyes: text("eyes").and_then(Eyes::from_word).unwrap_or(Eyes::Four),
         };
         let mut core = Pursuit::open(now, Span::from_secs(0));
-        core.end(ending);
-        Some(Self { core, goal, children: Vec::new(), deeds: 0, closed: Some(ending) })
+        if let Some(ending) = ending {
+            core.end(ending);
+        }
+        Some(Self::new(core, goal, ending))
+    }
+
+    /// Where its case stands while no version of a plan is under way.
+    pub(super) fn stage(&self) -> &'static str {
+        let goes_on = if self.asks().is_some() { "paused" } else { "planning" };
+        self.closed.map_or(goes_on, Ending::as_str)
     }
 
     /// Whether this may be said by its planner, on behalf of the one who gave the goal.
@@ -94,25 +118,20 @@ impl Gate {
         if let Some(message) = self.too_many() {
             return refuse(message, effects);
         }
+        let eyes = goal.configuration.eyes(&self.settings);
         let opened = json!({
-            "goal": goal.goal, "requester": goal.requester, "agent": goal.agent, "mode": Mode::Managed, "cwd": goal.cwd,
+            "pin": budget::pin(&goal.goal, &inputs), "eyes": eyes.as_str(), "goal": goal.goal, "requester": goal.requester, "agent": goal.agent, "mode": Mode::Managed, "cwd": goal.cwd,
             "pursued": true, "inputs": record::recordable(&inputs), "origin": goal.origin, "provider": goal.provider,
         });
         effects.entries.push(record::entry(RecordKind::CaseOpened, &case, self.now(), opened));
         effects.directives.push(Directive::AnswerPursuer(Ok(case.clone())));
-        effects.directives.push(Directive::StartPlanner {
-            case: case.clone(),
-            goal: goal.goal.clone(),
-            inputs: goal.inputs.clone(),
-            cwd: goal.cwd.clone(),
-            provider: goal.provider.clone(),
-        });
+        let core = Pursuit::open(self.now(), self.settings.pending_for);
+        let Goal { goal, inputs, cwd, requester, agent, origin, provider, configuration: _ } = goal;
+        let goal = Pinned { goal, inputs, requester, agent, origin, cwd, provider, eyes };
+        effects.directives.push(goal.start(&case));
         let notice = Notice::Stage { stage: "planning", detail: String::new() };
         effects.directives.push(Directive::Notify { case: case.clone(), notice });
-        let core = Pursuit::open(self.now(), self.settings.pending_for);
-        let Goal { goal, inputs, cwd, requester, agent, origin, provider: _, configuration: _ } = goal;
-        let goal = Pinned { goal, inputs, requester, agent, origin, cwd };
-        self.goals.insert(case, Quest { core, goal, children: Vec::new(), deeds: 0, closed: None });
+        self.goals.insert(case, Quest::new(core, goal, None));
     }
 
     /// The version of its plan that a case has now, as far as the core goes.
@@ -246,11 +265,15 @@ impl Gate {
         let cases = &self.cases;
         let silent = |(case, quest): (&CaseId, &mut Quest)| {
             let version = cases.get(case).map(|slot| slot.life.stage());
-            quest.core.tick(now, version).then(|| case.clone())
+            quest.core.tick(now, version).map(|ending| (case.clone(), ending))
         };
-        let silent: Vec<CaseId> = self.goals.iter_mut().filter_map(silent).collect();
-        for case in silent {
-            self.end_goal(&case, Ending::Abandoned, "nothing was heard of the planner for too long", effects);
+        let silent: Vec<(CaseId, Ending)> = self.goals.iter_mut().filter_map(silent).collect();
+        for (case, ending) in silent {
+            let why = match ending {
+                Ending::Expired => "its budget is spent, and nobody raised it in time",
+                _ => "nothing was heard of the planner for too long",
+            };
+            self.end_goal(&case, ending, why, effects);
         }
     }
 
@@ -269,7 +292,7 @@ impl Gate {
         let quest = self.goals.get(case)?;
         Some(Summary {
             case: case.clone(),
-            stage: quest.closed.map_or("planning", Ending::as_str),
+            stage: quest.stage(),
             requester: quest.goal.requester.clone(),
             agent: quest.goal.agent.clone(),
             goal: quest.goal.goal.clone(),
@@ -279,7 +302,9 @@ impl Gate {
             plan: Vec::new(),
             verdict: None,
             approvals: Vec::new(),
-            pending_until: None,
+            pending_until: quest.core.waits(),
+            asks: quest.asks().cloned(),
+            extra: quest.extra,
             origin: quest.goal.origin.clone(),
             cwd: quest.goal.cwd.clone(),
         })

@@ -84,7 +84,7 @@ impl Gate {
     }
 
     /// What an enrolled approver signed.
-    fn verified<R: ApproverRecord>(&self, sealed: &Envelope) -> Result<VerifiedRecord<R>, String> {
+    pub(super) fn verified<R: ApproverRecord>(&self, sealed: &Envelope) -> Result<VerifiedRecord<R>, String> {
         let bytes = sealed.to_json().len();
         if bytes > record::SIGNED {
             return Err(format!("the signed record is {bytes} bytes long; at most {} are taken", record::SIGNED));
@@ -92,7 +92,7 @@ impl Gate {
         VerifiedRecord::verify(sealed, &self.approvers).map_err(|error| error.to_string())
     }
 
-    fn answered(&self, case: &CaseId, unanswered: Option<Unanswered>, effects: &mut Effects) {
+    pub(super) fn answered(&self, case: &CaseId, unanswered: Option<Unanswered>, effects: &mut Effects) {
         let answer = match unanswered {
             None => OperatorAnswer::Done { cases: self.stages([case.clone()]) },
             Some(why) => {
@@ -101,6 +101,8 @@ impl Gate {
                     Unanswered::Proposer => Code::SeparationViolation,
                     Unanswered::NotPending
                     | Unanswered::OtherPlan
+                    | Unanswered::OtherAsk
+                    | Unanswered::OtherBudget
                     | Unanswered::Requester
                     | Unanswered::Again
                     | Unanswered::Group
@@ -211,7 +213,7 @@ impl Gate {
     }
 
     /// The users from whom keys of this person were ever enrolled.
-    fn enrolled_by(&self, person: &Principal) -> Vec<Principal> {
+    pub(super) fn enrolled_by(&self, person: &Principal) -> Vec<Principal> {
         self.origins.iter().filter(|known| known.owner == *person).map(|known| known.by.clone()).collect()
     }
 
@@ -261,7 +263,7 @@ impl Gate {
     }
 
     /// Whether a signed record was never seen and is not dated ahead.
-    fn fresh(&self, by: &Principal, nonce: &str, signed_at: Timestamp) -> Result<(), String> {
+    pub(super) fn fresh(&self, by: &Principal, nonce: &str, signed_at: Timestamp) -> Result<(), String> {
         if self.nonces.contains(&(by.clone(), nonce.to_owned())) {
             return Err("this signature was used before; sign again".to_owned());
         }
@@ -272,7 +274,7 @@ impl Gate {
     }
 
     /// The groups for which a person's word counts: the one that it names, or all of the person's.
-    fn groups(&self, by: &Principal, role: Option<&String>) -> Vec<String> {
+    pub(super) fn groups(&self, by: &Principal, role: Option<&String>) -> Vec<String> {
         if let Some(role) = role {
             return vec![role.clone()];
         }
@@ -317,6 +319,7 @@ impl Gate {
                 }))
             }
             Event::Answer(_)
+            | Event::Extend(_)
             | Event::Settle(_)
             | Event::Halt { .. }
             | Event::Enroll { .. }
@@ -326,9 +329,10 @@ impl Gate {
                 Directive::AnswerOperator(OperatorAnswer::Refused { code: Code::InternalError, message })
             }
             Event::OpenGoal(_) => Directive::AnswerPursuer(Err((Code::InternalError, message))),
-            Event::Planner { case, .. } | Event::PlannerViolation { case, .. } | Event::PlannerEnded { case, .. } => {
-                Directive::EndPlanner { case: case.clone(), reason: message }
-            }
+            Event::Planner { case, .. }
+            | Event::BudgetSpent { case, .. }
+            | Event::PlannerViolation { case, .. }
+            | Event::PlannerEnded { case, .. } => Directive::EndPlanner { case: case.clone(), reason: message },
             Event::Executor { case, .. } => Directive::KillExecutor { case: case.clone() },
             Event::StepStarted { case, .. } => Directive::KillStep { case: case.clone() },
             Event::ExecutorViolation { .. }
@@ -346,11 +350,11 @@ impl Gate {
     }
 }
 
-fn signed(sealed: &Envelope, nonce: &str) -> Map<String, serde_json::Value> {
+pub(super) fn signed(sealed: &Envelope, nonce: &str) -> Map<String, serde_json::Value> {
     let members = [("envelope".to_owned(), envelope(&sealed.to_json())), ("nonce".to_owned(), json!(nonce))];
     members.into_iter().collect()
 }
 
-fn refuse(code: Code, message: String, effects: &mut Effects) {
+pub(super) fn refuse(code: Code, message: String, effects: &mut Effects) {
     effects.directives.push(Directive::AnswerOperator(OperatorAnswer::Refused { code, message }));
 }

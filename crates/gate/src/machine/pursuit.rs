@@ -4,9 +4,10 @@
 //! at a time, which is a [`super::Case`] like any other, with approvals of its own. The pursuit gives a planner no means to
 //! act: it opens versions, and it ends.
 
+use countersign_plan::approval::Answer;
 use countersign_plan::time::{Span, Timestamp};
 
-use super::{Ending, Stage};
+use super::{Ending, Eyes, Stage, Unanswered};
 
 /// The most versions of a plan that one goal may lead to.
 pub const MOST_VERSIONS: u32 = 32;
@@ -18,6 +19,8 @@ pub struct Pursuit {
     versions: u32,
     heard: Timestamp,
     patience: Span,
+    /// A budget is spent: people are asked until then.
+    waits: Option<Timestamp>,
 }
 
 /// Why a planner does not get what it asks for.
@@ -38,7 +41,13 @@ impl Pursuit {
     /// A pursuit that begins, and ends by itself when nothing is heard of its planner for so long.
     #[must_use]
     pub const fn open(now: Timestamp, patience: Span) -> Self {
-        Self { over: None, versions: 0, heard: now, patience }
+        Self::again(0, now, patience)
+    }
+
+    /// One that goes on after so many versions.
+    #[must_use]
+    pub const fn again(versions: u32, now: Timestamp, patience: Span) -> Self {
+        Self { over: None, versions, heard: now, patience, waits: None }
     }
 
     /// How it ended, if it did.
@@ -56,6 +65,52 @@ impl Pursuit {
             return Err(Unmet::Over);
         }
         self.heard = self.heard.max(now);
+        self.waits = None;
+        Ok(())
+    }
+
+    /// A budget is spent: people are asked, until then.
+    ///
+    /// # Errors
+    /// The pursuit is over.
+    pub const fn pause(&mut self, until: Timestamp) -> Result<(), Unmet> {
+        if self.over.is_some() {
+            return Err(Unmet::Over);
+        }
+        self.waits = Some(until);
+        Ok(())
+    }
+
+    /// Until when people are asked, while they are.
+    #[must_use]
+    pub const fn waits(&self) -> Option<Timestamp> {
+        if self.over.is_some() { None } else { self.waits }
+    }
+
+    /// A person answers what is asked: it goes on, or ends. `proposer` and `own` say whether that person is the planner, or the
+    /// one who gave the goal (INV-7).
+    ///
+    /// # Errors
+    /// The answer does not count.
+    pub fn decide(
+        &mut self,
+        now: Timestamp,
+        answer: Answer,
+        proposer: bool,
+        own: bool,
+        eyes: Eyes,
+    ) -> Result<(), Unanswered> {
+        if self.waits().is_none() {
+            return Err(Unanswered::NotPending);
+        }
+        if proposer {
+            return Err(Unanswered::Proposer);
+        }
+        match answer {
+            Answer::Deny => self.over = Some(Ending::Denied),
+            Answer::Approve if own && eyes != Eyes::Two => return Err(Unanswered::Requester),
+            Answer::Approve => (self.waits, self.heard) = (None, self.heard.max(now)),
+        }
         Ok(())
     }
 
@@ -99,21 +154,24 @@ impl Pursuit {
         self.over.get_or_insert(ending);
     }
 
-    /// Time passed: a planner that is not heard of for too long has given up. While a version is under way it has to wait.
-    /// Returns whether it ended.
-    pub fn tick(&mut self, now: Timestamp, version: Option<&Stage>) -> bool {
+    /// Time passed: a planner that is not heard of for too long has given up, and what people did not answer in time expires. While
+    /// a version is under way it has to wait. Returns how it ended, if it did.
+    pub fn tick(&mut self, now: Timestamp, version: Option<&Stage>) -> Option<Ending> {
         if self.over.is_some() {
-            return false;
+            return None;
         }
         if is_active(version) {
             self.heard = self.heard.max(now);
-            return false;
+            return None;
         }
-        if now < self.heard.plus(self.patience) {
-            return false;
+        let (until, ending) = match self.waits {
+            Some(until) => (until, Ending::Expired),
+            None => (self.heard.plus(self.patience), Ending::Abandoned),
+        };
+        if now >= until {
+            self.over = Some(ending);
         }
-        self.over = Some(Ending::Abandoned);
-        true
+        self.over
     }
 }
 

@@ -407,6 +407,14 @@ pub enum Unanswered {
     /// Of no group that is asked.
     #[error("this person belongs to none of the groups that are asked")]
     Group,
+    /// The answer is about another question.
+    #[error("the case asks something else than was answered; read it again and sign that")]
+    OtherAsk,
+    /// The answer gives what was not asked for.
+    #[error(
+        "the answer adds nothing to the budget that is spent, or to another one; state tokens for tokens, money for money"
+    )]
+    OtherBudget,
     /// The settlement is about another step.
     #[error("the settlement is about another step than the one whose outcome is unknown")]
     OtherStep,

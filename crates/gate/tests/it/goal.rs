@@ -29,7 +29,7 @@ fn goal(house: &House) -> Goal {
     }
 }
 
-fn pursue(house: &mut House) -> CaseId {
+pub(crate) fn pursue(house: &mut House) -> CaseId {
     let goal = goal(house);
     let directives = house.event(Event::OpenGoal(Box::new(goal)));
     assert!(has(&directives, |d| matches!(d, Directive::StartPlanner { goal, .. } if goal == GOAL)));
@@ -67,7 +67,7 @@ fn answer(text: &str) -> PlannerDeed {
     PlannerDeed::Answered { text: text.to_owned() }
 }
 
-fn ends(house: &House, case: &CaseId) -> usize {
+pub(crate) fn ends(house: &House, case: &CaseId) -> usize {
     let mut reader = house.ledger.as_ref().unwrap().reader().unwrap();
     let query = countersign_ledger::Query {
         kinds: vec![RecordKind::CaseClosed],

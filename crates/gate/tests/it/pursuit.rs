@@ -248,7 +248,7 @@ impl Model for Goal {
             Action::Pass => {
                 world.now = world.now.plus(Span::from_secs(61));
                 let stage = world.version.as_ref().map(|case| case.stage().clone());
-                if world.pursuit.tick(world.now, stage.as_ref()) {
+                if world.pursuit.tick(world.now, stage.as_ref()).is_some() {
                     world.ends += 1;
                 }
                 world.input(self, Input::Tick);

@@ -43,7 +43,7 @@ fn where_there_is_no_answer_it_gives_up_and_says_why() {
     let given = |finish, text: &str| {
         Outcome::Answer(Answer { text: text.to_owned(), finish, model: "m".to_owned(), usage: Usage::default() })
     };
-    let failure = Outcome::Failure(Failure { kind: FailureKind::Budget, message: "spent".to_owned() });
+    let failure = Outcome::Failure(Failure::new(FailureKind::Budget, "spent".to_owned()));
     for (outcome, part) in
         [(failure, "spent"), (given(Finish::Refusal, "no"), "declined"), (given(Finish::Stop, " "), "no answer")]
     {

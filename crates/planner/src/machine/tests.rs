@@ -207,7 +207,7 @@ fn inferences_are_bounded() {
 fn a_reason_for_giving_up_fits_its_message_whatever_it_quotes() {
     for text in ["x".repeat(1 << 16), "\u{202e}".repeat(1 << 16), "\u{10348}".repeat(1 << 16)] {
         let (mut machine, _) = begun();
-        let failure = Failure { kind: FailureKind::Rejected, message: text };
+        let failure = Failure::new(FailureKind::Rejected, text);
         assert!(ends(&mut machine, Outcome::Failure(failure)).len() <= crate::turn::REASON);
     }
 }
@@ -238,7 +238,7 @@ fn what_a_run_left_undone_may_be_planned_again() {
 
 #[test]
 fn no_inference_is_the_end_but_garbage_is_asked_again() {
-    let failure = |kind| Outcome::Failure(Failure { kind, message: "why".to_owned() });
+    let failure = |kind| Outcome::Failure(Failure::new(kind, "why".to_owned()));
     for kind in [
         FailureKind::NotConfigured,
         FailureKind::Clearance,

@@ -1,5 +1,6 @@
 //! Hard stops, whatever the order.
 
+use countersign_plan::budget::{Budget, Extra, Shortage};
 use countersign_wire::infer::{Message, Request, Role, Usage};
 use proptest::prelude::*;
 
@@ -7,6 +8,7 @@ use super::{Budgets, Limits, Prices, Spent, tokens_of, used};
 use crate::model::written::Claimed;
 
 const DAY: i64 = 20_000;
+const NONE: Extra = Extra { tokens: 0, micro_dollars: 0 };
 
 fn usage(tokens: u64, micro_dollars: u64) -> Usage {
     Usage { input_tokens: tokens, output_tokens: 0, micro_dollars }
@@ -18,6 +20,10 @@ fn limited(limits: Limits) -> Budgets {
     budgets
 }
 
+fn short(budget: Budget, limit: u64, spent: u64, wanted: u64) -> Spent {
+    Spent::Shortage(Shortage { budget, limit, spent, wanted })
+}
+
 fn tokens(limit: u64) -> Limits {
     Limits { case_tokens: Some(limit), ..Limits::default() }
 }
@@ -25,63 +31,85 @@ fn tokens(limit: u64) -> Limits {
 #[test]
 fn a_spent_budget_stops_and_is_told_once() {
     let mut budgets = limited(tokens(100));
-    let kept = budgets.keep("c", usage(60, 0), DAY).unwrap();
+    let kept = budgets.keep("c", usage(60, 0), NONE, DAY).unwrap();
     assert!(!budgets.settle(kept, usage(60, 0), DAY));
-    let (spent, first) = budgets.keep("c", usage(41, 0), DAY).unwrap_err();
-    assert_eq!((spent, first), (Spent::CaseTokens { limit: 100, spent: 60, wanted: 41 }, true));
-    assert!(!budgets.keep("c", usage(41, 0), DAY).unwrap_err().1);
-    let kept = budgets.keep("c", usage(40, 0), DAY).unwrap();
+    let (spent, first) = budgets.keep("c", usage(41, 0), NONE, DAY).unwrap_err();
+    assert_eq!((spent, first), (short(Budget::CaseTokens, 100, 60, 41), true));
+    assert!(!budgets.keep("c", usage(41, 0), NONE, DAY).unwrap_err().1);
+    let kept = budgets.keep("c", usage(40, 0), NONE, DAY).unwrap();
     budgets.settle(kept, usage(40, 0), DAY);
-    assert!(budgets.keep("c", usage(0, 0), DAY).is_err());
-    assert!(budgets.keep("other", usage(100, 0), DAY).is_ok());
+    assert!(budgets.keep("c", usage(0, 0), NONE, DAY).is_err());
+    assert!(budgets.keep("other", usage(100, 0), NONE, DAY).is_ok());
 }
 
 #[test]
 fn several_at_once_cannot_each_spend_what_is_left() {
     let mut budgets = limited(tokens(100));
-    let first = budgets.keep("c", usage(60, 0), DAY).unwrap();
-    assert!(budgets.keep("c", usage(60, 0), DAY).is_err());
+    let first = budgets.keep("c", usage(60, 0), NONE, DAY).unwrap();
+    assert!(budgets.keep("c", usage(60, 0), NONE, DAY).is_err());
     budgets.settle(first, usage(10, 0), DAY);
-    assert!(budgets.keep("c", usage(60, 0), DAY).is_ok());
+    assert!(budgets.keep("c", usage(60, 0), NONE, DAY).is_ok());
 }
 
 #[test]
 fn an_estimate_that_was_too_low_is_told_and_stops_what_follows() {
     let mut budgets = limited(tokens(100));
-    let kept = budgets.keep("c", usage(10, 0), DAY).unwrap();
+    let kept = budgets.keep("c", usage(10, 0), NONE, DAY).unwrap();
     assert!(budgets.settle(kept, usage(u64::MAX, 0), DAY));
-    let (_, first) = budgets.keep("c", usage(1, 0), DAY).unwrap_err();
+    let (_, first) = budgets.keep("c", usage(1, 0), NONE, DAY).unwrap_err();
     assert!(!first);
 }
 
 #[test]
 fn a_raised_limit_lets_the_case_go_on_and_forgives_nothing() {
     let mut budgets = limited(tokens(100));
-    let kept = budgets.keep("c", usage(100, 0), DAY).unwrap();
+    let kept = budgets.keep("c", usage(100, 0), NONE, DAY).unwrap();
     budgets.settle(kept, usage(100, 0), DAY);
-    assert!(budgets.keep("c", usage(1, 0), DAY).is_err());
+    assert!(budgets.keep("c", usage(1, 0), NONE, DAY).is_err());
     budgets.limit(tokens(150));
-    let (spent, first) = budgets.keep("c", usage(51, 0), DAY).unwrap_err();
-    assert_eq!((spent, first), (Spent::CaseTokens { limit: 150, spent: 100, wanted: 51 }, true));
-    assert!(budgets.keep("c", usage(50, 0), DAY).is_ok());
+    let (spent, first) = budgets.keep("c", usage(51, 0), NONE, DAY).unwrap_err();
+    assert_eq!((spent, first), (short(Budget::CaseTokens, 150, 100, 51), true));
+    assert!(budgets.keep("c", usage(50, 0), NONE, DAY).is_ok());
+}
+
+#[test]
+fn what_people_add_is_for_one_case_and_one_kind_of_budget() {
+    let limits = Limits { case_tokens: Some(100), case_micro_dollars: Some(50), day_micro_dollars: Some(50) };
+    let mut budgets = limited(limits);
+    let kept = budgets.keep("c", usage(100, 0), NONE, DAY).unwrap();
+    budgets.settle(kept, usage(100, 0), DAY);
+    assert!(budgets.keep("c", usage(20, 0), NONE, DAY).unwrap_err().1);
+    let more = Extra { tokens: 20, ..NONE };
+    assert!(budgets.keep("other", usage(101, 0), NONE, DAY).is_err(), "another case has its own limit");
+    let kept = budgets.keep("c", usage(20, 0), more, DAY).unwrap();
+    assert!(!budgets.settle(kept, usage(20, 0), DAY), "what was added is no surprise");
+    let again = budgets.keep("c", usage(1, 0), more, DAY).unwrap_err();
+    assert_eq!(again, (short(Budget::CaseTokens, 120, 120, 1), true), "told anew after it was raised");
+    let more = Extra { tokens: 100, ..NONE };
+    let (money, _) = budgets.keep("c", usage(1, 60), more, DAY).unwrap_err();
+    assert_eq!(money, short(Budget::CaseMoney, 50, 0, 60), "tokens pay for no money");
+    assert!(
+        budgets.keep("c", usage(1, 60), Extra { micro_dollars: 10, ..more }, DAY).is_ok(),
+        "beyond the day as well"
+    );
 }
 
 #[test]
 fn the_day_is_all_cases_and_ends() {
     let mut budgets = limited(Limits { day_micro_dollars: Some(100), ..Limits::default() });
-    let kept = budgets.keep("a", usage(1, 70), DAY).unwrap();
+    let kept = budgets.keep("a", usage(1, 70), NONE, DAY).unwrap();
     budgets.settle(kept, usage(1, 70), DAY);
     budgets.end("a");
-    let (spent, _) = budgets.keep("b", usage(1, 31), DAY).unwrap_err();
-    assert_eq!(spent, Spent::DayMoney { limit: 100, spent: 70, wanted: 31 });
-    assert!(budgets.keep("b", usage(1, 31), DAY - 1).is_err(), "a clock set back opens no new day");
-    assert!(budgets.keep("b", usage(1, 31), DAY + 1).is_ok());
+    let (spent, _) = budgets.keep("b", usage(1, 31), NONE, DAY).unwrap_err();
+    assert_eq!(spent, short(Budget::DayMoney, 100, 70, 31));
+    assert!(budgets.keep("b", usage(1, 31), NONE, DAY - 1).is_err(), "a clock set back opens no new day");
+    assert!(budgets.keep("b", usage(1, 31), NONE, DAY + 1).is_ok());
 }
 
 #[test]
 fn money_of_a_case_is_bounded_too() {
     let mut budgets = limited(Limits { case_micro_dollars: Some(2_500_000), ..Limits::default() });
-    let (spent, _) = budgets.keep("c", usage(1, 2_500_001), DAY).unwrap_err();
+    let (spent, _) = budgets.keep("c", usage(1, 2_500_001), NONE, DAY).unwrap_err();
     let message = spent.to_string();
     assert!(message.contains("$2.500000") && message.contains("$2.500001"), "{message}");
 }
@@ -89,9 +117,9 @@ fn money_of_a_case_is_bounded_too() {
 #[test]
 fn a_case_that_ended_is_forgotten_after_its_last_inference() {
     let mut budgets = limited(tokens(100));
-    let kept = budgets.keep("c", usage(100, 0), DAY).unwrap();
+    let kept = budgets.keep("c", usage(100, 0), NONE, DAY).unwrap();
     budgets.end("c");
-    assert!(budgets.keep("c", usage(1, 0), DAY).is_err());
+    assert!(budgets.keep("c", usage(1, 0), NONE, DAY).is_err());
     budgets.settle(kept, usage(100, 0), DAY);
     assert!(budgets.cases.is_empty());
 }
@@ -127,7 +155,7 @@ proptest! {
         let (mut running, mut tokens, mut money) = (Vec::new(), 0, 0);
         for (start, wanted, actual) in ops {
             if start {
-                if let Ok(kept) = budgets.keep("c", usage(wanted, wanted), DAY) {
+                if let Ok(kept) = budgets.keep("c", usage(wanted, wanted), NONE, DAY) {
                     running.push((kept, wanted));
                 }
             } else if let Some((kept, wanted)) = running.pop() {

@@ -123,6 +123,7 @@ impl Broker {
             provider: String::new(),
             secrecy: secrecy.to_owned(),
             request: serde_json::to_vec(request).unwrap(),
+            ..Infer::default()
         };
         self.tell(to_broker::Kind::Infer(infer));
         self.next

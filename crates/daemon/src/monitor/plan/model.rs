@@ -1,8 +1,10 @@
-//! Questions of planners to models: asked of the broker, asked anew where it was started anew, and kept open where a budget is spent.
+//! Questions of planners to models: asked of the broker, asked anew where it was started anew, and kept open where a budget is spent:
+//! until people answer what the gate then asks them, or somebody raises the limit in the broker's configuration.
 
 use std::time::Duration;
 
 use countersign_gate::event::{Event, PlannerDeed};
+use countersign_plan::budget::{Budget, Shortage};
 use countersign_plan::digest::Digest;
 use countersign_plan::id::CaseId;
 use countersign_wire::broker::Account;
@@ -17,16 +19,13 @@ use super::super::{Answer, State};
 /// What a model may take, the broker's own attempts included.
 const MODEL: Duration = Duration::from_secs(900);
 
-/// How long a case waits for a person to raise a limit.
-const PAUSE: Duration = Duration::from_secs(3600);
-
 /// A question to a model.
 #[derive(Debug)]
 pub(super) struct Question {
     id: u64,
     number: u32,
     request: Vec<u8>,
-    /// It waits until a person raises the limit that is spent.
+    /// It waits for people: a limit is spent. The gate says how long.
     paused: bool,
 }
 
@@ -45,6 +44,7 @@ impl State {
         // One that has to make room for another has its questions asked again, this one among them.
         let ready = self.broker().map(|_| ());
         let id = self.brokerage.number();
+        let extra = self.gate.case(case).map(|summary| summary.extra).unwrap_or_default();
         let Some(session) = self.plans.sessions.get_mut(case) else { return };
         let Some(question) = session.question.as_mut().filter(|question| Some(question.id) == before) else { return };
         self.plans.asked.remove(&question.id);
@@ -56,6 +56,8 @@ impl State {
             provider: session.provider.clone(),
             secrecy: session.secrecy.as_str().to_owned(),
             request: question.request.clone(),
+            extra_tokens: extra.tokens,
+            extra_micro_dollars: extra.micro_dollars,
         });
         self.plans.asked.insert(id, case.clone());
         if let Err(message) = ready.and_then(|()| self.broker()?.tell(ask)) {
@@ -72,29 +74,38 @@ impl State {
         }
     }
 
-    /// A budget is spent: the question stays open until a person raises it or ends the case.
-    fn pause(&mut self, case: &CaseId, spent: &str) {
+    /// A budget is spent: the question stays open until people answer what the gate asks them.
+    fn pause(&mut self, case: &CaseId, spent: &str, shortage: Shortage) {
         let Some(session) = self.plans.sessions.get_mut(case) else { return };
         let Some(question) = session.question.as_mut() else { return };
         question.paused = true;
-        session.since = std::time::Instant::now();
-        let detail = format!(
-            "{spent} (in {}; the case goes on when that is saved, `countersign halt {case}` ends it, and so does an hour)",
+        let amount = match shortage.budget {
+            Budget::CaseTokens => "--tokens N",
+            Budget::CaseMoney | Budget::DayMoney => "--money DOLLARS",
+        };
+        let message = format!(
+            "{spent} (in {}). An approver gives this case more with `countersign resume {case} {amount}`, or ends it with \
+             `countersign deny {case} --reason WHY`",
             self.broker_file().display()
         );
-        self.watchers.event(case, CaseEvent::Stage { stage: "paused".to_owned(), detail: detail.clone() });
-        let message = format!("paused: {detail}");
-        self.event(Event::Broker { case: Some(case.clone()), alert: false, message }, Answer::Nobody);
+        self.event(Event::BudgetSpent { case: case.clone(), shortage, message }, Answer::Nobody);
+    }
+
+    /// People raised the budget of a case: its question is asked again.
+    pub(in super::super) fn continue_planner(&mut self, case: &CaseId) {
+        if self.plans.sessions.get(case).is_some_and(|session| session.question.is_some()) {
+            self.ask_model(case);
+        }
     }
 
     /// The broker's word on a question.
     pub(in super::super) fn inferred(&mut self, inferred: Inferred) {
         let Some(case) = self.plans.asked.remove(&inferred.id) else { return };
         let Some(session) = self.plans.sessions.get_mut(&case) else { return };
-        if let Ok(Outcome::Failure(Failure { kind: FailureKind::Budget, message })) =
+        if let Ok(Outcome::Failure(Failure { kind: FailureKind::Budget, shortage: Some(shortage), message })) =
             serde_json::from_slice::<Outcome>(&inferred.outcome)
         {
-            return self.pause(&case, &message);
+            return self.pause(&case, &message, shortage);
         }
         let Some(question) = session.question.take() else { return };
         let account = serde_json::from_slice::<Account>(&inferred.account).ok();
@@ -112,7 +123,7 @@ impl State {
 
     /// A question that no model answers.
     pub(super) fn not_inferred(&mut self, id: u64, message: &str) {
-        let outcome = Outcome::Failure(Failure { kind: FailureKind::Unavailable, message: message.to_owned() });
+        let outcome = Outcome::Failure(Failure::new(FailureKind::Unavailable, message.to_owned()));
         let account = Account {
             provider: String::new(),
             model: String::new(),
@@ -162,17 +173,13 @@ impl State {
         for (case, session) in &self.plans.sessions {
             let Some(question) = &session.question else { continue };
             paused |= question.paused;
-            if session.since.elapsed() > if question.paused { PAUSE } else { MODEL } {
-                unanswered.push((case.clone(), question.id, question.paused));
+            if !question.paused && session.since.elapsed() > MODEL {
+                unanswered.push((case.clone(), question.id));
             }
         }
-        for (case, id, paused) in unanswered {
-            let why = if paused {
-                "a budget is spent, and nobody raised it within an hour".to_owned()
-            } else {
-                self.tell_broker(to_broker::Kind::Cancel(Cancel { id }));
-                format!("no model answered within {} s", MODEL.as_secs())
-            };
+        for (case, id) in unanswered {
+            self.tell_broker(to_broker::Kind::Cancel(Cancel { id }));
+            let why = format!("no model answered within {} s", MODEL.as_secs());
             self.plans.asked.insert(id, case);
             self.not_inferred(id, &why);
         }
