@@ -5,6 +5,7 @@
 
 mod audit;
 mod egress;
+mod erase;
 mod evaluate;
 mod inspect;
 mod operate;
@@ -16,6 +17,7 @@ mod step;
 mod watch;
 
 pub(crate) use egress::Brokerage;
+pub(crate) use erase::{erased_before, remove_snapshots};
 pub(crate) use evaluate::{Evaluated, Evaluations};
 pub(crate) use plan::Plans;
 
@@ -56,6 +58,8 @@ pub(crate) enum Command {
     Propose { kind: wire::to_monitor::Kind, peer: Peer, reply: ProposeReply },
     /// A message on `operator.sock`.
     Operate { kind: operator::to_monitor::Kind, peer: Peer, reply: OperateReply },
+    /// What the ledger tells of cases that are to be erased.
+    Erase { gathered: Box<erase::Gathered>, reply: OperateReply },
     /// Something about a child.
     Run { case: CaseId, event: run::RunEvent },
     /// Something from the broker of this start.
@@ -156,6 +160,7 @@ impl State {
         match command {
             Command::Propose { kind, peer, reply } => self.propose(kind, peer, reply),
             Command::Operate { kind, peer, reply } => self.operate(kind, peer, reply),
+            Command::Erase { gathered, reply } => self.erase_gathered(*gathered, reply),
             Command::Run { case, event } => self.run(&case, event),
             Command::Broker { generation, event } => self.broker_event(generation, event),
             Command::Planner { id, event } => self.planner_event(id, event),
@@ -240,6 +245,9 @@ impl State {
                 Directive::AnswerOperator(said) => {
                     if let OperatorAnswer::Trusted { path, digest } = &said {
                         self.configurations.trust(path, *digest);
+                    }
+                    if let OperatorAnswer::Erased { cases } = &said {
+                        self.erased(cases);
                     }
                     if let Some(answer) = answer.take() {
                         answer.operator(&said);

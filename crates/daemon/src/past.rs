@@ -7,6 +7,7 @@
 //! Labels of resources are the machine's: whoever wrote a file, its label goes with it. What was seen belongs to who saw it: the
 //! planner of one goal, or everything that a user's outside agents propose. Those name themselves, and a name is no border.
 
+mod erased;
 mod labels;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -58,6 +59,8 @@ pub(crate) struct Past {
     cases: HashMap<CaseId, Case>,
     /// Drafts with crossing points of which a plan was let through.
     spent: HashSet<Digest>,
+    /// Cases whose records were erased, while the ledger is read at the start.
+    gone: HashSet<CaseId>,
 }
 
 #[derive(Debug, Default)]
@@ -194,7 +197,7 @@ impl Past {
 
     /// Takes in a record.
     pub(crate) fn take(&mut self, told: Told<'_>, configure: Configure<'_>) {
-        let Some(case) = told.case else { return };
+        let Some(case) = told.case.filter(|case| !self.gone.contains(*case)) else { return };
         let Some(payload) = told.payload else { return self.unreadable(case, told.kind) };
         match told.kind {
             RecordKind::CaseOpened => self.opened(case, payload),
@@ -206,6 +209,7 @@ impl Past {
                 self.forget_labels(case, step(payload).as_ref());
             }
             RecordKind::RunEnded => self.retire(case),
+            RecordKind::Label => self.keep(case, payload),
             RecordKind::CaseClosed => {
                 // What was only decided is what the agent goes on to do by itself.
                 if payload.get("ending").and_then(Value::as_str) == Some("decided") {
@@ -228,7 +232,6 @@ impl Past {
             | RecordKind::KeyRotated
             | RecordKind::ApproverEnrolled
             | RecordKind::TrustGranted
-            | RecordKind::Label
             | RecordKind::Erased
             | RecordKind::Config => {}
         }
@@ -383,6 +386,7 @@ impl Past {
     fn unreadable(&mut self, case: &CaseId, kind: RecordKind) {
         match kind {
             RecordKind::Outcome | RecordKind::Compensation => self.forget_labels(case, None),
+            RecordKind::Label => self.keep(case, &Value::Null),
             // Who ended it and how matters little; that it ended does.
             RecordKind::CaseClosed => drop(self.cases.remove(case)),
             _ => {}

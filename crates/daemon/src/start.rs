@@ -28,7 +28,7 @@ use crate::clock::Clock;
 use crate::configure::Configurations;
 use crate::folders::{Folders, private_folder};
 use crate::inspector::Inspectors;
-use crate::monitor::{Brokerage, Command, Evaluations, Monitor, State};
+use crate::monitor::{Brokerage, Command, Evaluations, Monitor, State, erased_before, remove_snapshots};
 use crate::past::{Past, Told};
 use crate::{keys, sockets, zygote};
 
@@ -37,6 +37,9 @@ const USAGE: &str = "usage: countersignd --state DIR --runtime DIR --config DIR 
 
 /// The folder of the memory tools, in the state folder.
 const MEMORY: &str = "memory";
+
+/// The folder of the snapshots, in the state folder; one folder a case.
+pub(crate) const SNAPSHOTS: &str = "snapshots";
 
 /// How long a monitor that is ending may keep its state folder.
 const LOCK_PATIENCE: Duration = Duration::from_secs(15);
@@ -130,6 +133,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), String> {
     let mut reader = ledger.reader().map_err(|e| e.to_string())?;
     let mut broken = None;
     let (mut past, mut evaluations) = (Past::default(), Evaluations::default());
+    let gone = erased_before(&mut reader)?;
+    gone.iter().for_each(|case| remove_snapshots(&folders.state, case));
+    past.without(gone);
     let history = reader.records(Query::default()).map_while(|record| record.map_err(|e| broken = Some(e)).ok());
     let history = history.inspect(|Record { leaf, payload }| {
         let payload = match payload {
@@ -143,6 +149,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), String> {
         past.take(told, &mut |origin| configurations.for_origin(origin).ok().map(|(found, _)| found));
     });
     let (gate, transition) = Gate::boot(settings, key, history, moment, machine).map_err(|e| e.to_string())?;
+    past.without(Default::default());
     if let Some(e) = broken {
         return Err(format!("the ledger cannot be read: {e}"));
     }
@@ -315,7 +322,7 @@ fn places(folders: &Folders, configurations: &Configurations) -> Places {
         hidden: configurations.credentials(),
         own: configurations.own_folders(),
         memory: text(folders.state.join(MEMORY)),
-        snapshots: text(folders.state.join("snapshots")),
+        snapshots: text(folders.state.join(SNAPSHOTS)),
         snapshot_limit: crate::facts::SNAPSHOT_LIMIT,
     }
 }

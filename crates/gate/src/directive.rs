@@ -268,6 +268,11 @@ pub enum OperatorAnswer {
         /// Its content.
         digest: Digest,
     },
+    /// What was sealed for these cases can never be read again.
+    Erased {
+        /// The cases.
+        cases: Vec<CaseId>,
+    },
     /// The key is replaced.
     Rotated {
         /// The new key.

@@ -16,6 +16,7 @@ use serde_json::Value;
 
 use crate::configuration::Configuration;
 use crate::key::GateKey;
+use crate::machine::Eyes;
 
 /// Something happened. One event, one transition.
 #[derive(Debug)]
@@ -85,6 +86,16 @@ pub enum Event {
     Retire(Envelope),
     /// A configuration file is to be trusted: a [`countersign_plan::approval::Trust`]. Answered by `AnswerOperator`.
     Trust(Envelope),
+    /// What was sealed for a case that ended is to be destroyed: a [`countersign_plan::approval::Erasure`]. Answered by
+    /// `AnswerOperator`.
+    Erase {
+        /// The signed record.
+        envelope: Envelope,
+        /// The case as the ledger tells it, then those in which its planner read.
+        relics: Vec<Relic>,
+        /// What has to be known of them after: labels. Sealed as the house's own; the gate does not read it.
+        kept: Value,
+    },
     /// The gate's key is replaced. Answered by `AnswerOperator`.
     Rotate(GateKey),
     /// The executor of a case said something.
@@ -167,6 +178,19 @@ pub enum Event {
     Tick,
     /// Entries could not be recorded, or whether they were is unknown. Everything halts, for good (INV-4).
     LedgerFailed,
+}
+
+/// A case whose words are to be destroyed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Relic {
+    /// The case.
+    pub case: CaseId,
+    /// For whom it was opened.
+    pub requester: Principal,
+    /// Who proposed.
+    pub agent: Principal,
+    /// Who might approve it; none where nothing was decided.
+    pub eyes: Option<Eyes>,
 }
 
 /// A proposal as it arrived.

@@ -125,6 +125,10 @@ impl Slot {
     const fn new(life: machine::Case, stage: Stage) -> Self {
         Self { life, stage, why: None }
     }
+
+    const fn is_closed(&self) -> bool {
+        matches!(self.life.stage(), machine::Stage::Closed(..))
+    }
 }
 
 /// What a transition is made of while it is put together.
@@ -181,6 +185,7 @@ impl Gate {
             Event::Enroll { approver, by, envelope } => self.enroll(approver, by, envelope.as_ref(), &mut effects),
             Event::Retire(envelope) => self.retire(&envelope, &mut effects),
             Event::Trust(envelope) => self.trust(&envelope, &mut effects),
+            Event::Erase { envelope, relics, kept } => self.erase(&envelope, &relics, &kept, &mut effects),
             Event::Rotate(key) => self.rotate(key, &mut effects),
             Event::Executor { case, said } => self.executor(&case, said, outside, &mut effects),
             Event::ExecutorViolation { case, message } => self.executor_offended(&case, &message, &mut effects),
@@ -294,22 +299,29 @@ impl Gate {
         effects.directives.push(Directive::Alert { case: None, message });
     }
 
+    /// Whether nothing of a case is under way or waits: it ended, or nobody here knows it, which is so of none that is open.
+    fn is_over(&self, case: &CaseId) -> bool {
+        let answered = self.goals.get(case).is_none_or(|quest| quest.closed.is_some());
+        answered && self.cases.get(case).is_none_or(Slot::is_closed)
+    }
+
+    fn drop_case(&mut self, case: &CaseId) {
+        self.cases.remove(case);
+        self.goals.remove(case);
+        self.retired.remove(case);
+    }
+
     /// Closed cases are kept for a while.
     fn forget(&mut self) {
-        let closed = |slot: &Slot| matches!(slot.life.stage(), machine::Stage::Closed(..));
-        let over = |case: &CaseId| {
-            self.cases.get(case).is_none_or(closed) && self.goals.get(case).is_none_or(|quest| quest.closed.is_some())
-        };
-        let fresh = self.cases.keys().chain(self.goals.keys()).filter(|case| over(case) && !self.ended.contains(case));
+        let cases = self.cases.keys().chain(self.goals.keys());
+        let fresh = cases.filter(|case| self.is_over(case) && !self.ended.contains(case));
         let fresh: BTreeSet<CaseId> = fresh.cloned().collect();
         self.ended.extend(fresh);
         while self.ended.len() > KEPT {
             let oldest = self.ended.remove(0);
             // One that was revised since is open again.
-            if self.cases.get(&oldest).is_none_or(closed) {
-                self.cases.remove(&oldest);
-                self.goals.remove(&oldest);
-                self.retired.remove(&oldest);
+            if self.cases.get(&oldest).is_none_or(Slot::is_closed) {
+                self.drop_case(&oldest);
             }
         }
     }

@@ -14,6 +14,8 @@ use crate::machine::{Cause, Ending, Fact, Given, Lease, Violation};
 const WHOLE: usize = 512 << 10;
 /// The longest words of somebody else that a record or message quotes, in characters.
 const QUOTED: usize = 4096;
+/// Where the house keeps what it has to know of cases that were erased. Nobody opens a case of that name.
+pub(crate) const HOUSE: &str = "c-house";
 /// The longest signed envelope that is recorded, in bytes.
 pub(crate) const SIGNED: usize = 256 << 10;
 /// The deepest nesting that is recorded whole.
@@ -33,6 +35,7 @@ pub(crate) fn entry(kind: RecordKind, case: &CaseId, at: Timestamp, payload: Val
         | RecordKind::Critical
         | RecordKind::Planner
         | RecordKind::Answer
+        | RecordKind::Label
         | RecordKind::Alert => true,
         RecordKind::Boot
         | RecordKind::HaltAll
@@ -46,7 +49,6 @@ pub(crate) fn entry(kind: RecordKind, case: &CaseId, at: Timestamp, payload: Val
         | RecordKind::KeyRotated
         | RecordKind::ApproverEnrolled
         | RecordKind::TrustGranted
-        | RecordKind::Label
         | RecordKind::Erased
         | RecordKind::Config => false,
     };

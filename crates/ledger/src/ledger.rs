@@ -38,9 +38,6 @@ pub enum AppendError {
     /// An entry cannot be written as it is; the ledger goes on.
     #[error(transparent)]
     Entry(#[from] EntryError),
-    /// The case's payloads were erased; nothing more is sealed for it. The ledger goes on.
-    #[error("case {0} was erased: nothing more can be sealed for it")]
-    Erased(CaseId),
     /// A payload cannot be sealed; the ledger goes on.
     #[error("cannot seal a payload of case {case}: {source}")]
     Seal {
@@ -86,7 +83,7 @@ enum PreparedPayload {
         salt: Salt,
         json: Vec<u8>,
     },
-    /// To be sealed by the writer: the first of its case, for which there is no key yet.
+    /// To be sealed by the writer: the first of its case, for which there is no key yet, or of one that was erased.
     ToSeal {
         salt: Salt,
         json: Vec<u8>,
@@ -97,7 +94,6 @@ enum PreparedPayload {
 /// What else happens in the transaction of a submission.
 enum Work {
     Append,
-    Erase(CaseId),
     Rotate { signer: Box<dyn SignCheckpoint>, at: Timestamp },
 }
 
@@ -229,6 +225,9 @@ impl Ledger {
     }
 
     /// Writes entries down, together and in this order. Returns at once; [`Ticket::wait`] waits until they are durable.
+    ///
+    /// An entry of kind [`RecordKind::Erased`] destroys the key of its case with the same commit: what was sealed for the case can
+    /// never be read again. What comes to be sealed for it later has a record whose words nobody can read.
     pub fn append(&self, entries: Vec<Entry>) -> Ticket {
         let (reply, ticket) = Ticket::pair();
         self.append_with(entries, reply);
@@ -239,15 +238,6 @@ impl Ledger {
     /// must not block: all who wait, wait for it.
     pub fn append_with(&self, entries: Vec<Entry>, reply: Reply) {
         self.submit(&entries, Work::Append, reply);
-    }
-
-    /// Destroys the key of a case, so that its sealed payloads can never be read again, and records that with `payload` (who
-    /// asked for it, and why).
-    pub fn erase(&self, case: CaseId, at: Timestamp, payload: serde_json::Value) -> Ticket {
-        let (reply, ticket) = Ticket::pair();
-        let entry = Entry { kind: RecordKind::Erased, case: Some(case.clone()), at, payload, sealed: false };
-        self.submit(&[entry], Work::Erase(case), reply);
-        ticket
     }
 
     /// Has the present key sign `signer`'s key in a `key_rotated` record, after which `signer` signs. The proof that comes

@@ -108,7 +108,7 @@ kinds! {
     TrustGranted = "trust_granted",
     /// A value was labelled, endorsed or declassified.
     Label = "label",
-    /// The sealed payloads of a case were made unreadable.
+    /// The sealed payloads of a case were made unreadable, from this record on.
     Erased = "erased",
     /// Configuration or policy took effect.
     Config = "config",

@@ -209,6 +209,30 @@ impl ApproverRecord for Trust {
     }
 }
 
+/// An approver's word that the words of a case that ended are to be destroyed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Erasure {
+    /// The case.
+    pub case: CaseId,
+    /// Why; it stays readable.
+    pub reason: String,
+    /// Who says so.
+    pub principal: Principal,
+    /// When it was signed.
+    pub signed_at: Timestamp,
+    /// Makes two equal records two; a replay is seen by it.
+    pub nonce: String,
+}
+
+impl ApproverRecord for Erasure {
+    const PAYLOAD_TYPE: &'static str = "application/vnd.countersign.erasure+json";
+
+    fn signer(&self) -> &Principal {
+        &self.principal
+    }
+}
+
 /// A person's word on an effect whose outcome is unknown (INV-2).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -4,7 +4,7 @@
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct ToMonitor {
     /// What is asked.
-    #[prost(oneof = "to_monitor::Kind", tags = "1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14")]
+    #[prost(oneof = "to_monitor::Kind", tags = "1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15")]
     pub kind: Option<to_monitor::Kind>,
 }
 
@@ -55,6 +55,9 @@ pub mod to_monitor {
         /// A signed answer to a case whose budget is spent.
         #[prost(message, tag = "14")]
         Extend(Extend),
+        /// Destroy the words of a case that ended.
+        #[prost(message, tag = "15")]
+        Erase(Erase),
     }
 
     /// The cases that wait for people.
@@ -163,6 +166,17 @@ pub mod to_monitor {
         pub server: String,
     }
 
+    /// Erase a case.
+    #[derive(Clone, PartialEq, prost::Message)]
+    pub struct Erase {
+        /// The case.
+        #[prost(string, tag = "1")]
+        pub case: String,
+        /// DSSE envelope by an enrolled approver over `countersign_plan::approval::Erasure`.
+        #[prost(bytes = "vec", tag = "2")]
+        pub envelope: Vec<u8>,
+    }
+
     /// Settle an indeterminate case.
     #[derive(Clone, PartialEq, prost::Message)]
     pub struct Resume {
@@ -219,6 +233,7 @@ pub mod from_monitor {
 // | `Answer`, `Extend`, `Halt`, `Resume` | – | [`Done`] |
 // | `Enroll` | – | `{"enrolled": true}` |
 // | `Trust` | – | `{"trusted": PATH, "digest": DIGEST}` |
+// | `Erase` | – | `{"erased": [CASE]}`: the case, and those in which its planner read |
 // | `Audit` `records` | array of [`AuditRecord`] | the last such array |
 // | `Audit` `export` | – | [`Exported`] |
 // | `Audit` `prove` (`from` is the record) | – | the ledger's proof |

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::Subcommand;
 use countersign_plan::id::CaseId;
 
+use super::Signer;
+
 /// `audit`
 #[derive(Debug, Subcommand)]
 pub(crate) enum Audit {
@@ -56,6 +58,26 @@ Example:
         /// With payloads.
         #[arg(long)]
         payloads: bool,
+    },
+    /// Destroy the words of a case that ended, for good: its goal, plans, arguments, outputs and snapshots.
+    #[command(after_long_help = "\
+The key that sealed them is destroyed, under an approver's signature that the ledger keeps with the reason. Every record stays, and
+so does every proof: the tree holds salted digests. Who approved, what was permitted and how it ended stays readable; so does the
+reason, so name nothing in it that has to go. Labels of the files that the case wrote outlive it, sealed as the house's own.
+
+A case that is still open is not erased: answer, settle or halt it first. There is no option that says yes.
+
+Example:
+  countersign audit erase c-4f1d --reason 'request 118 of a customer'")]
+    Erase {
+        /// The case.
+        case: CaseId,
+        /// Why; it is recorded, and stays readable for everybody.
+        #[arg(long, value_name = "TEXT")]
+        reason: String,
+        /// The key that signs.
+        #[command(flatten)]
+        signer: Signer,
     },
     /// Print the newest signed head, to be kept elsewhere.
     #[command(after_long_help = "Example:\n  countersign audit head > head-$(date +%F).txt")]

@@ -1,5 +1,6 @@
 //! `audit`: list, show, prove and export ask the monitor; verify asks nobody.
 
+mod erase;
 mod verify;
 
 use std::fs::{File, OpenOptions};
@@ -17,7 +18,7 @@ use crate::commands::text;
 use crate::failure::{Exit, Failure};
 use crate::out::Out;
 use crate::paths::{self, Paths};
-use crate::render::audit::{row, whole};
+use crate::render::audit::{erasure, row, whole};
 use crate::render::line::{self, Detail, Line, Tone};
 
 pub(super) fn audit(what: Audit, out: &Out) -> Result<Exit, Failure> {
@@ -28,6 +29,7 @@ pub(super) fn audit(what: Audit, out: &Out) -> Result<Exit, Failure> {
         Audit::Export { output, payloads } => export(&output, payloads, out),
         Audit::Head => head(out),
         Audit::Tiers => tiers(out),
+        Audit::Erase { case, reason, signer } => erase::erase(&case, &reason, &signer, out),
         Audit::Verify { file, key, heads, other } => {
             verify::verify(&file, key.as_deref(), &heads, other.as_deref(), out)
         }
@@ -80,14 +82,17 @@ fn show(what: &str, detail: Detail, out: &Out) -> Result<Exit, Failure> {
             return Err(Failure::usage(error.to_string()).fix("name a case, or the number of a record"));
         }
     };
+    let mut erased = None;
     let count = records(asked, |record| {
         out.value(&serde_json::to_value(record)?)?;
+        erased = erasure(record).or_else(|| erased.take());
         out.lines(&whole(record, detail))
     })?;
     if count == 0 {
         let message = format!("the ledger has no record of `{what}`");
         return Err(Failure::usage(message).fix("`countersign audit list` lists them"));
     }
+    out.lines(erased.as_slice())?;
     Ok(Exit::Done)
 }
 

@@ -21,6 +21,14 @@ pub(crate) fn whole(record: &AuditRecord, detail: Detail) -> Vec<Line> {
     lines
 }
 
+/// What the record of an erasure says about all of its case; nothing for any other record.
+pub(crate) fn erasure(record: &AuditRecord) -> Option<Line> {
+    let word = |name: &str| record.payload.get(name).and_then(|value| value.as_str()).unwrap_or("?");
+    let told = format!("  by {} at {}: {}", word("by"), record.at, word("reason"));
+    let line = Line::at(0).tone(Tone::Warn, "erased").plain(Visible::escaped(&told));
+    (record.kind == "erased").then_some(line)
+}
+
 /// The payload could be read and is what was recorded.
 const OPEN: &str = "open";
 

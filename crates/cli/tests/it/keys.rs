@@ -1,6 +1,6 @@
 //! `keys` and `trust`: what is enrolled, what is pinned, what is signed.
 
-use countersign_plan::approval::{Approver, Enrolment, Retirement, Trust, VerifiedRecord};
+use countersign_plan::approval::{Approver, Enrolment, Erasure, Retirement, Trust, VerifiedRecord};
 use countersign_plan::digest::Digest;
 use countersign_plan::envelope::Envelope;
 use countersign_plan::key::PublicKey;
@@ -8,7 +8,7 @@ use countersign_wire::operator::to_monitor;
 use countersign_wire::operator::to_monitor::Kind;
 use serde_json::json;
 
-use crate::fake::{Asked, PASSPHRASE, Place, Script, answer, key, path_text};
+use crate::fake::{Asked, CASE, PASSPHRASE, Place, Script, answer, key, path_text};
 
 fn gate_key() -> String {
     let secret = ed25519_dalek::SigningKey::from_bytes(&[9; 32]);
@@ -147,4 +147,56 @@ fn a_key_is_retired_by_a_signature_over_exactly_it() {
     let envelope = Envelope::from_json(&sent[0]).unwrap();
     let verified = VerifiedRecord::<Retirement>::verify(&envelope, std::slice::from_ref(&own)).unwrap();
     assert_eq!((&verified.record().key, verified.record().principal.as_str()), (&own.key, "user:alice"));
+}
+
+/// A monitor whose ledger has these records of the case.
+fn ledger(records: Vec<serde_json::Value>) -> Script {
+    Script {
+        propose: Box::new(|_| Vec::new()),
+        operate: Box::new(move |asked| match asked {
+            Kind::Audit(_) => vec![answer(&json!(records))],
+            _ => vec![answer(&json!({"erased": [CASE]}))],
+        }),
+    }
+}
+
+fn record(kind: &str, payload: &serde_json::Value) -> serde_json::Value {
+    json!({"seq": 1, "kind": kind, "case": CASE, "at": "t", "payload": payload, "payload_state": "open"})
+}
+
+/// No power of the socket: what was sealed goes under a signature over exactly the case and the reason, and never unasked.
+#[test]
+fn a_case_is_erased_by_a_signature_over_it_and_the_reason() {
+    let opened = record("case_opened", &json!({"goal": "Call Ann"}));
+    let closed = record("case_closed", &json!({"ending": "completed"}));
+    let place = Place::with(ledger(vec![opened.clone(), closed.clone()]));
+    let own = key(&place);
+    let erase = |reason: &str, passphrase: &str| {
+        place.sign(&["audit", "erase", CASE, "--reason", reason, "--json"], passphrase)
+    };
+    let sent = || asked(&place, |kind| if let Kind::Erase(erase) = kind { Some(erase) } else { None });
+    erase(" ", PASSPHRASE).expect(2);
+    place.run(&["audit", "erase", CASE]).expect(2);
+    place.run(&["audit", "erase", CASE, "--reason", "r", "--yes"]).expect(2);
+    erase("asked to", "not the passphrase").expect(20);
+    assert!(sent().is_empty());
+    let ran = erase("asked to", PASSPHRASE).expect(0);
+    assert_eq!(ran.json(), json!({"erased": [CASE]}));
+    assert!(ran.err().contains("Call Ann"), "who signs sees what goes: {}", ran.err());
+    let sent = sent();
+    assert_eq!((sent.len(), sent[0].case.as_str()), (1, CASE));
+    let envelope = Envelope::from_json(&sent[0].envelope).unwrap();
+    let verified = VerifiedRecord::<Erasure>::verify(&envelope, std::slice::from_ref(&own)).unwrap();
+    assert_eq!((verified.record().case.as_str(), verified.record().reason.as_str()), (CASE, "asked to"));
+
+    let gone = record("erased", &json!({"by": "user:alice", "reason": "asked to"}));
+    let place = Place::with(ledger(vec![opened, closed, gone]));
+    key(&place);
+    let ran = place.sign(&["audit", "erase", CASE, "--reason", "again"], PASSPHRASE).expect(20);
+    assert!(ran.err().contains("erased already"), "{}", ran.err());
+    let ran = place.run(&["audit", "show", CASE]).expect(0);
+    assert!(ran.out().contains("erased  by user:alice at t: asked to"), "{}", ran.out());
+    let empty = Place::with(ledger(Vec::new()));
+    key(&empty);
+    empty.sign(&["audit", "erase", CASE, "--reason", "r"], PASSPHRASE).expect(2);
 }

@@ -46,6 +46,7 @@ impl State {
             Kind::Halt(halt) => parse_case(&halt.case).map(|case| Event::Halt { case, reason: halt.reason }),
             Kind::Enroll(enroll) => enrolment(&enroll, peer),
             Kind::Retire(message) => envelope(&message.envelope).map(Event::Retire),
+            Kind::Erase(message) => return self.erase(message, reply),
             Kind::Broker(_) => return self.broker_facts(reply),
             Kind::Describe(message) => return self.describe(message.server, reply),
             Kind::Rotate(_) => self.next_key().map(Event::Rotate),
@@ -151,6 +152,7 @@ impl Answer {
                 json!({"retired": key, "cases": cases})
             }
             OperatorAnswer::Trusted { path, digest } => json!({"trusted": path, "digest": digest}),
+            OperatorAnswer::Erased { cases } => json!({"erased": cases}),
             OperatorAnswer::Rotated { key } => json!({"gate_key": key}),
             OperatorAnswer::Refused { code, message } => return fail(&reply, code.as_str(), message),
         };

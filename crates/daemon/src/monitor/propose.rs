@@ -247,7 +247,8 @@ pub(super) fn inputs(bytes: &[u8]) -> Result<Inputs, String> {
 
 pub(super) fn unknown(case: &str) -> String {
     format!(
-        "no case `{}` here; `countersign pending` and `countersign audit list` name them",
+        "no case `{}` here; `countersign pending` and `countersign audit list` name them, and `countersign audit show CASE` tells of one \
+         that was erased",
         countersign_plan::text::escape(case)
     )
 }

@@ -115,6 +115,22 @@ impl Labels {
         self.kept.get(key).copied()
     }
 
+    /// The keys of the resources that have a label of their own.
+    pub(super) fn keys(&self) -> impl Iterator<Item = &String> {
+        self.kept.keys()
+    }
+
+    /// The label of resources that are not told apart.
+    pub(super) const fn rest(&self) -> Option<Label> {
+        self.rest
+    }
+
+    /// Whether who has seen this has seen everything that `other` tells of, which is something.
+    pub(super) fn knows(&self, other: &Self) -> bool {
+        let read = other.read.is_none_or(|read| self.read.is_some_and(|own| own.join(read) == own));
+        read && (other.read.is_some() || !other.told.is_empty()) && other.told.is_subset(&self.told)
+    }
+
     /// What was seen, with the resources of the store.
     pub(super) fn over(self, store: &Self) -> Self {
         Self { kept: store.kept.clone(), rest: store.rest, ..self }

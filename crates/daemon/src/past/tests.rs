@@ -143,6 +143,49 @@ fn what_is_taken_back_has_its_label_back() {
     assert_ne!(label(&records.session()).unwrap().readers, Readers::ANYONE);
 }
 
+/// The fold over everything but an erased case, with what was kept of it, knows the same of files as the fold over everything.
+#[test]
+fn an_erased_case_leaves_its_labels_and_taints_nothing_else() {
+    let mut whole = Records::new();
+    let mut alone = Records::new();
+    for records in [&mut whole, &mut alone] {
+        records.open("c-1", &json!({}));
+        records.outcome("c-1", &secret());
+        records.close("c-1");
+    }
+    // Somebody wrote the file since: the label of now is kept, and not that of then.
+    whole.open("c-2", &json!({}));
+    whole.outcome("c-2", &json!({"kept": {"file:/w/a": {"level": "user", "readers": "user+internal"}}}));
+    whole.close("c-2");
+    let kept = whole.past.outlives(&alone.past, at(1));
+    assert!(!kept.to_string().contains("told"), "no word is kept: {kept}");
+    let before = whole.session();
+
+    let mut again = Records::new();
+    let gone: CaseId = "c-1".parse().unwrap();
+    again.past.without([gone].into());
+    again.tell("c-1", RecordKind::CaseOpened, None);
+    again.tell("c-1", RecordKind::Outcome, None);
+    again.tell("c-1", RecordKind::CaseHalted, Some(&json!({"indeterminate": true, "step": "s", "phase": "act"})));
+    again.close("c-1");
+    assert_eq!(label(&again.session()), None);
+    again.tell("c-house", RecordKind::Label, Some(&kept));
+    again.past.without(std::collections::HashSet::new());
+    assert_eq!(label(&again.session()), label(&before));
+    assert_eq!(again.session().kept(TargetKind::File, "/w/other"), None, "others are as they were");
+    assert_eq!(again.session().seen(), Label::TOP, "what was read is words, so that the worst is believed");
+    again.now = i64::try_from(REST.as_millis() / 1000).unwrap();
+    assert_eq!(again.session().seen(), Label::BOTTOM, "until the agents have rested");
+
+    // A monitor that goes on knows what it knew, and taints nobody.
+    whole.tell("c-house", RecordKind::Label, Some(&kept));
+    assert_eq!((whole.session().seen(), label(&whole.session())), (before.seen(), label(&before)));
+    // Where that record cannot be read either, everything is unknown.
+    let mut lost = Records::new();
+    lost.tell("c-house", RecordKind::Label, None);
+    assert_eq!(label(&lost.session()), Some(Label::TOP));
+}
+
 /// A plan that waits for people, or runs, is held to what others write meanwhile; what it learns itself it did not know when it was
 /// written.
 #[test]

@@ -6,8 +6,9 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use countersign_ledger::VerifyingKeyInfo;
-use countersign_plan::approval::{Answer, Approval, Approver, ApproverRecord as _, Trust};
+use countersign_plan::approval::{Answer, Approval, Approver, ApproverRecord, Trust};
 use countersign_plan::digest::Digest;
+use countersign_plan::id::Principal;
 use countersign_plan::key::PublicKey;
 use countersign_plan::time::Timestamp;
 use countersign_plan::verdict::Verdict;
@@ -389,17 +390,21 @@ impl Monitor {
     /// Has the harness's approver trust a file of the workspace at its present content.
     pub(crate) fn trust(&self, name: &str) -> Result<Value, String> {
         let path = self.path("work").join(name);
-        let trust = Trust {
+        let envelope = self.sign(|principal, signed_at| Trust {
             digest: Digest::of(&std::fs::read(&path).unwrap()),
             path: path.to_str().unwrap().to_owned(),
-            principal: "user:tester".parse().unwrap(),
-            signed_at: now(),
+            principal,
+            signed_at,
             nonce: format!("trust {name}"),
-        };
-        let (payload, bytes) = trust.to_sign().unwrap();
-        let key = PublicKey::from_bytes(self.approver.verifying_key().as_bytes()).unwrap();
-        let envelope = Trust::envelope(payload, key.id(), self.approver.sign(&bytes).to_bytes()).to_json();
+        });
         self.operate(operator::to_monitor::Kind::Trust(operator::to_monitor::Trust { envelope }))
+    }
+
+    /// A record that the harness's approver signs now, as its envelope.
+    pub(crate) fn sign<R: ApproverRecord>(&self, record: impl FnOnce(Principal, Timestamp) -> R) -> Vec<u8> {
+        let (payload, bytes) = record("user:tester".parse().unwrap(), now()).to_sign().unwrap();
+        let key = PublicKey::from_bytes(self.approver.verifying_key().as_bytes()).unwrap();
+        R::envelope(payload, key.id(), self.approver.sign(&bytes).to_bytes()).to_json()
     }
 
     /// The signed approval of exactly the plan of this verdict.

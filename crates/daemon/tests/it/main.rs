@@ -17,6 +17,7 @@ mod broker;
 mod budget;
 mod classifier;
 mod crash;
+mod erase;
 mod evaluator;
 mod executor;
 mod goal;

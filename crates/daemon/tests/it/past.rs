@@ -1,6 +1,8 @@
 //! What one case leaves behind counts in the next, whoever proposes it and whether or not the monitor was started again.
 
+use countersign_plan::approval::Erasure;
 use countersign_plan::verdict::{Code, Decision, Verdict};
+use countersign_wire::operator::to_monitor;
 use serde_json::{Value, json};
 
 use crate::harness::{Monitor, case, plan};
@@ -126,4 +128,24 @@ fn what_a_lost_step_left_is_taken_for_secret() {
         "args": {"method": "POST", "url": "https://api.partner.example/figures", "body": "x"}});
     let verdict = monitor.check(&plan("Send x to api.partner.example", json!([send]))).unwrap();
     assert!(leaks(&verdict), "{verdict:#?}");
+}
+
+/// What a case wrote has its label also when the case is erased; and what it had nothing to do with is not tainted by that.
+#[test]
+fn labels_outlive_the_case_that_is_erased() {
+    let mut monitor = house();
+    copy(&monitor, "payroll/may.csv", "notes.txt");
+    let case = monitor.records().iter().rev().find_map(|r| r["case"].as_str().map(str::to_owned)).unwrap();
+    let envelope = monitor.sign(|principal, signed_at| Erasure {
+        case: case.parse().unwrap(),
+        reason: "asked to".to_owned(),
+        principal,
+        signed_at,
+        nonce: "1".to_owned(),
+    });
+    monitor.operate(to_monitor::Kind::Erase(to_monitor::Erase { case, envelope })).unwrap();
+    assert!(leaks(&sent(&monitor, "notes.txt")));
+    monitor.down();
+    monitor.up().unwrap();
+    assert!(leaks(&sent(&monitor, "notes.txt")), "the file is as secret as it was");
 }

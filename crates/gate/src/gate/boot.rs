@@ -155,6 +155,10 @@ impl History {
     fn take(&mut self, record: Record) -> Result<(), &'static str> {
         let Record { leaf, payload } = record;
         self.last = self.last.max(Some(leaf.at));
+        if leaf.kind == RecordKind::Label {
+            // What the house keeps of cases that were erased is none of a case's life.
+            return Ok(());
+        }
         let payload = match payload {
             Payload::Open(payload) => payload,
             Payload::Damaged => return Err("its payload is damaged"),
@@ -205,7 +209,7 @@ impl History {
     }
 
     fn case(&mut self, case: CaseId, kind: RecordKind, payload: Value) -> Result<(), &'static str> {
-        if matches!(kind, RecordKind::Approval | RecordKind::Denial) {
+        if matches!(kind, RecordKind::Approval | RecordKind::Denial | RecordKind::Erased) {
             self.nonce(&payload);
         }
         let mut closes = false;

@@ -2,20 +2,20 @@
 
 use countersign_ledger::RecordKind;
 use countersign_plan::approval::{
-    Answer, Approval, Approver, ApproverRecord, Enrolment, Retirement, Settlement, Trust, VerifiedRecord,
+    Answer, Approval, Approver, ApproverRecord, Enrolment, Erasure, Retirement, Settlement, Trust, VerifiedRecord,
 };
 use countersign_plan::envelope::Envelope;
 use countersign_plan::id::{CaseId, Principal};
 use countersign_plan::time::Timestamp;
 use countersign_plan::verdict::Code;
-use serde_json::{Map, json};
+use serde_json::{Map, Value, json};
 
 use super::carry::{Note, envelope};
 use super::{Effects, Enrolled, Gate};
 use crate::directive::{Directive, OperatorAnswer};
-use crate::event::Event;
+use crate::event::{Event, Relic};
 use crate::key::GateKey;
-use crate::machine::{self, Cause, Input, Unanswered};
+use crate::machine::{self, Cause, Eyes, Input, Unanswered};
 use crate::record;
 
 /// How far ahead of gate time a signature may be dated: clocks differ a little.
@@ -246,6 +246,64 @@ impl Gate {
         effects.directives.push(Directive::AnswerOperator(answer));
     }
 
+    /// Destroys what was sealed for a case that ended. What was decided, permitted and done stays on record, by digest, and so does
+    /// who wanted the rest destroyed, and why. The case is forgotten here too: nothing later is recorded as its own.
+    pub(super) fn erase(&mut self, sealed: &Envelope, relics: &[Relic], kept: &Value, effects: &mut Effects) {
+        let verified = match self.verified::<Erasure>(sealed) {
+            Ok(verified) => verified,
+            Err(why) => return refuse(Code::PolicyDeny, why, effects),
+        };
+        let Erasure { case, reason, principal: by, signed_at, nonce } = verified.record();
+        if let Err(why) = self.fresh(by, nonce, *signed_at) {
+            return refuse(Code::ApprovalExpired, why, effects);
+        }
+        if let Err((code, why)) = self.may_erase(by, case, reason, relics) {
+            return refuse(code, why, effects);
+        }
+        let Ok(house) = record::HOUSE.parse() else {
+            return refuse(Code::InternalError, "there is no place for what is kept".to_owned(), effects);
+        };
+        effects.entries.push(record::entry(RecordKind::Label, &house, self.now(), record::recordable(kept)));
+        for relic in relics {
+            let payload = json!({
+                "by": by, "reason": record::quoted(reason), "asked_for": case, "nonce": nonce,
+                "envelope": envelope(&sealed.to_json()),
+            });
+            effects.entries.push(record::entry(RecordKind::Erased, &relic.case, self.now(), payload));
+            self.drop_case(&relic.case);
+            self.ended.retain(|ended| *ended != relic.case);
+        }
+        self.nonces.insert((by.clone(), nonce.clone()));
+        let cases = relics.iter().map(|relic| relic.case.clone()).collect();
+        effects.directives.push(Directive::AnswerOperator(OperatorAnswer::Erased { cases }));
+    }
+
+    /// Only of what is over, and for a reason. Who proposed destroys no evidence, and under four eyes who asked for it does not either.
+    fn may_erase(&self, by: &Principal, case: &CaseId, reason: &str, relics: &[Relic]) -> Result<(), (Code, String)> {
+        if relics.first().is_none_or(|first| first.case != *case) {
+            return Err((Code::PolicyDeny, "the signature is over another case".to_owned()));
+        }
+        if reason.trim().is_empty() {
+            return Err((Code::PolicyDeny, "it does not say why; sign it with a reason".to_owned()));
+        }
+        let enrolled_by = self.enrolled_by(by);
+        for relic in relics {
+            let own = relic.requester == *by || enrolled_by.contains(&relic.requester);
+            if !self.is_over(&relic.case) {
+                let fix = "it is erased once it ended: answer, settle or halt it first";
+                return Err((Code::PolicyDeny, format!("case {} is still open; {fix}", relic.case)));
+            }
+            if relic.agent == *by {
+                return Err((Code::SeparationViolation, format!("{by} proposed this, and erases none of it")));
+            }
+            if own && relic.eyes == Some(Eyes::Four) {
+                let why = "was opened for the same person; under four eyes somebody else erases it";
+                return Err((Code::PolicyDeny, format!("case {} {why}", relic.case)));
+            }
+        }
+        Ok(())
+    }
+
     /// The old key signs the new one; whatever the old one signed is dead.
     pub(super) fn rotate(&mut self, new: GateKey, effects: &mut Effects) {
         let key = new.public();
@@ -325,6 +383,7 @@ impl Gate {
             | Event::Enroll { .. }
             | Event::Retire(_)
             | Event::Trust(_)
+            | Event::Erase { .. }
             | Event::Rotate(_) => {
                 Directive::AnswerOperator(OperatorAnswer::Refused { code: Code::InternalError, message })
             }
@@ -350,7 +409,7 @@ impl Gate {
     }
 }
 
-pub(super) fn signed(sealed: &Envelope, nonce: &str) -> Map<String, serde_json::Value> {
+pub(super) fn signed(sealed: &Envelope, nonce: &str) -> Map<String, Value> {
     let members = [("envelope".to_owned(), envelope(&sealed.to_json())), ("nonce".to_owned(), json!(nonce))];
     members.into_iter().collect()
 }

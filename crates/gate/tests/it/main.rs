@@ -4,6 +4,7 @@
 
 mod budget;
 mod confinement;
+mod erase;
 mod goal;
 mod house;
 mod model;

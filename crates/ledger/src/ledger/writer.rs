@@ -210,10 +210,6 @@ impl Writer {
         }
         match work {
             Work::Append => {}
-            Work::Erase(case) => {
-                self.shared.cases_mut().insert(case.clone(), CaseState::Erased);
-                draft.erased.push(case);
-            }
             Work::Rotate { signer, at } => {
                 let period = KeyPeriod { from: self.frontier.size() + 1, key: signer.key() };
                 match self.rotation(&period, at) {
@@ -232,8 +228,13 @@ impl Writer {
         let recorded = Recorded { first: self.frontier.size(), count: entries.len() as u64, digest };
         draft.replies.push((recorded, reply));
         for entry in entries {
+            let erased = entry.case.clone().filter(|_| entry.kind == RecordKind::Erased);
             let row = self.row(entry).map_err(|error| Arc::from(error.to_string()))?;
             draft.rows.push(row);
+            if let Some(case) = erased {
+                self.shared.cases_mut().insert(case.clone(), CaseState::Erased);
+                draft.erased.push(case);
+            }
         }
         Ok(())
     }
@@ -258,16 +259,17 @@ impl Writer {
             PreparedPayload::Clear { salt, json } => StoredPayload::Clear { salt, json },
             PreparedPayload::Sealed(sealed) => StoredPayload::Sealed(sealed),
             PreparedPayload::ToSeal { salt, json } => {
-                match case.as_ref().and_then(|case| self.shared.cases().get(case).map(CaseState::key)) {
-                    Some(Some(key)) => {
-                        let mut nonce = [0; 24];
-                        getrandom::fill(&mut nonce).map_err(|_| SealError::Random)?;
-                        let bound = Bound::to(&self.ledger, kind, &payload_digest);
-                        StoredPayload::Sealed(key.seal(&nonce, &bound, &salt, &json)?)
-                    }
+                let key = match case.as_ref().and_then(|case| self.shared.cases().get(case).map(CaseState::key)) {
+                    Some(Some(key)) => key,
+                    // The case was erased, and words that come late go with it: nobody keeps this key.
+                    Some(None) => CaseKey::generate()?,
                     // `ensure_key` has put it there; were it not, nothing is written.
-                    Some(None) | None => return Err(SealError::Open),
-                }
+                    None => return Err(SealError::Open),
+                };
+                let mut nonce = [0; 24];
+                getrandom::fill(&mut nonce).map_err(|_| SealError::Random)?;
+                let bound = Bound::to(&self.ledger, kind, &payload_digest);
+                StoredPayload::Sealed(key.seal(&nonce, &bound, &salt, &json)?)
             }
         };
         self.last_at = self.last_at.max(at);
@@ -276,12 +278,11 @@ impl Writer {
         Ok(Row { leaf, payload, nodes, head: None })
     }
 
-    /// Has the key of a case at hand: from the store, or a fresh one that the batch stores.
+    /// Has the key of a case at hand: from the store, or a fresh one that the batch stores; or knows that it was destroyed.
     fn ensure_key(&mut self, case: &CaseId, draft: &mut Draft) -> Result<(), AppendError> {
         let seal = |source| AppendError::Seal { case: case.clone(), source };
         match self.shared.cases().get(case) {
-            Some(CaseState::Key(_)) => return Ok(()),
-            Some(CaseState::Erased) => return Err(AppendError::Erased(case.clone())),
+            Some(CaseState::Key(_) | CaseState::Erased) => return Ok(()),
             None => {}
         }
         let stored = self.store.case_key(case).map_err(|error| AppendError::Poisoned(error.to_string().into()))?;
@@ -296,9 +297,8 @@ impl Writer {
             }
             StoredCaseKey::Erased => CaseState::Erased,
         };
-        let erased = matches!(state, CaseState::Erased);
         self.shared.cases_mut().insert(case.clone(), state);
-        if erased { Err(AppendError::Erased(case.clone())) } else { Ok(()) }
+        Ok(())
     }
 
     /// Signs the head, commits rows and head together, and keeps the head outside.

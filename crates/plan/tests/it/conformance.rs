@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use countersign_plan::approval::{
-    ApprovalError, Approver, ApproverRecord, Enrolment, Retirement, Settlement, Trust, VerifiedApproval, VerifiedRecord,
+    ApprovalError, Approver, ApproverRecord, Enrolment, Erasure, Retirement, Settlement, Trust, VerifiedApproval,
+    VerifiedRecord,
 };
 use countersign_plan::digest::Digest;
 use countersign_plan::document::{self, Bounds, DocumentError};
@@ -255,6 +256,7 @@ fn inv_7_a_record_counts_only_by_its_enrolled_signer() {
             "enrolment" => record_digest::<Enrolment>(&envelope, &enrolled),
             "trust" => record_digest::<Trust>(&envelope, &enrolled),
             "retirement" => record_digest::<Retirement>(&envelope, &enrolled),
+            "erasure" => record_digest::<Erasure>(&envelope, &enrolled),
             "settlement" => record_digest::<Settlement>(&envelope, &enrolled),
             other => panic!("unknown record {other}"),
         };

@@ -57,7 +57,8 @@ fn sample(payloads: Payloads) -> Vec<u8> {
             let _ = ledger.rotate(Box::new(key(2)), Timestamp::EPOCH).wait().unwrap();
         }
     }
-    let _ = ledger.erase(case(4), Timestamp::EPOCH, Value::Null).wait().unwrap();
+    let (kind, case, at) = (RecordKind::Erased, Some(case(4)), Timestamp::EPOCH);
+    let _ = ledger.append(vec![Entry { kind, case, at, payload: Value::Null, sealed: false }]).wait().unwrap();
     let mut out = Vec::new();
     export(&mut ledger.reader().unwrap(), payloads, &mut out).unwrap();
     out

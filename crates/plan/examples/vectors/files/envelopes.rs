@@ -3,7 +3,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};
 use countersign_plan::approval::{
-    Answer, Approval, ApprovalError, Approver, ApproverRecord, Enrolment, Retirement, Settlement, Trust,
+    Answer, Approval, ApprovalError, Approver, ApproverRecord, Enrolment, Erasure, Retirement, Settlement, Trust,
     VerifiedApproval, VerifiedRecord,
 };
 use countersign_plan::artifact::{self, Plan, StepGrant};
@@ -432,6 +432,7 @@ fn verify_record(record: &str, envelope: &Envelope, enrolled: &[Approver]) -> Re
         "enrolment" => VerifiedRecord::<Enrolment>::verify(envelope, enrolled).map(|v| v.digest()),
         "trust" => VerifiedRecord::<Trust>::verify(envelope, enrolled).map(|v| v.digest()),
         "retirement" => VerifiedRecord::<Retirement>::verify(envelope, enrolled).map(|v| v.digest()),
+        "erasure" => VerifiedRecord::<Erasure>::verify(envelope, enrolled).map(|v| v.digest()),
         _ => VerifiedRecord::<Settlement>::verify(envelope, enrolled).map(|v| v.digest()),
     }
 }
@@ -471,6 +472,10 @@ pub(super) fn approvals() -> Cases {
     let trust = json!({"path": "/srv/countersign.yaml", "digest": Digest::of(b"file"), "principal": "user:bob", "signed_at": at(0), "nonce": "04"});
     let settlement = json!({"case": "c-1", "step": "a", "happened": true, "principal": "user:alice", "signed_at": at(0), "nonce": "05"});
     let retirement = json!({"key": bob.public()?, "principal": "user:alice", "signed_at": at(0), "nonce": "06"});
+    let erasure =
+        json!({"case": "c-1", "reason": "asked to", "principal": "user:alice", "signed_at": at(0), "nonce": "07"});
+    let mut silent = erasure.clone();
+    silent["reason"] = json!(null);
     let good = sign(&alice, a, &value)?;
     let mut both = good.clone();
     both["signatures"] = json!([sign(&mallory, a, &value)?["signatures"][0], good["signatures"][0]]);
@@ -527,6 +532,15 @@ pub(super) fn approvals() -> Cases {
             "a retirement signed as an enrolment",
             "retirement",
             sign(&alice, Enrolment::PAYLOAD_TYPE, &retirement)?,
+            Err("type"),
+        ),
+        ("an erasure", "erasure", sign(&alice, Erasure::PAYLOAD_TYPE, &erasure)?, Ok(())),
+        ("an erasure without a reason", "erasure", sign(&alice, Erasure::PAYLOAD_TYPE, &silent)?, Err("record")),
+        ("an erasure by a stranger", "erasure", sign(&mallory, Erasure::PAYLOAD_TYPE, &erasure)?, Err("not_enrolled")),
+        (
+            "an erasure signed as a settlement",
+            "erasure",
+            sign(&alice, Settlement::PAYLOAD_TYPE, &erasure)?,
             Err("type"),
         ),
         ("a settlement shown as trust", "trust", sign(&alice, Settlement::PAYLOAD_TYPE, &settlement)?, Err("type")),
