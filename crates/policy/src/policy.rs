@@ -1,6 +1,6 @@
 //! Policies (`countersign.policy/v1`): deny, verify and allow rules, and limits, compiled for deciding (FORMATS §5).
 //!
-//! Deny beats verify beats allow. Rules are found by tool, group and effect and there by folder, pattern and host; no decision
+//! Deny beats verify beats allow; a goal rule makes findings about the goal ask or block. Rules are found by tool, group and effect and there by folder, pattern and host; no decision
 //! looks at all rules. Of the candidates only, conditions are evaluated, and a condition that fails blocks (`lesson_14`).
 
 mod document;
@@ -8,7 +8,8 @@ mod rules;
 mod selector;
 
 pub use document::{
-    AllowRule, Approvers, DenyRule, EvaluatorLimit, Limits, PolicyDocument, RateLimit, RiskLimits, SCHEMA, VerifyRule,
+    AllowRule, Approvers, DenyRule, EvaluatorLimit, GoalDecision, GoalRule, Limits, PolicyDocument, RateLimit,
+    RiskLimits, SCHEMA, VerifyRule,
 };
 pub use rules::{Rule, RuleSet};
 pub use selector::{Selector, Selectors};
@@ -16,11 +17,15 @@ pub use selector::{Selector, Selectors};
 use countersign_plan::canonical;
 use countersign_plan::digest::Digest;
 use countersign_plan::tool::{Effect, TargetKind};
+use countersign_plan::verdict::Code;
 use serde_json::json;
 
 use crate::condition::{Environment, Outcome, Scope};
 use crate::hosts::Endpoint;
 use crate::paths::{Case, Place, Seen};
+
+/// All findings about the goal, as a goal rule writes it.
+const EVERY_GOAL_FINDING: &str = "goal.*";
 
 /// A compiled policy.
 #[derive(Debug)]
@@ -113,6 +118,11 @@ impl Policy {
             unique(&rule.name, pointer.clone())?;
             allow.push(rules::compile_rule(&rules::Source::of(rule), Case::Exact, place, &env, &pointer)?);
         }
+        for (i, rule) in document.goal.iter().enumerate() {
+            let pointer = format!("/goal/{i}");
+            unique(&rule.name, pointer.clone())?;
+            goal_rule(rule, &pointer)?;
+        }
         let risk = document.limits.risk;
         if risk.ask > risk.block {
             let what = "the score that asks is above the one that blocks".to_owned();
@@ -146,6 +156,12 @@ impl Policy {
     #[must_use]
     pub const fn limits(&self) -> &Limits {
         &self.document.limits
+    }
+
+    /// The goal rules that are about findings of this code.
+    pub fn about_goal(&self, code: Code) -> impl Iterator<Item = &GoalRule> {
+        let named = move |rule: &&GoalRule| rule.findings.iter().any(|f| f == code.as_str() || f == EVERY_GOAL_FINDING);
+        self.document.goal.iter().filter(move |rule| is_about_goal(code) && named(rule))
     }
 
     /// The deny, verify and allow rules.
@@ -199,5 +215,32 @@ impl Policy {
     #[must_use]
     pub fn denies_below(&self, tool: &str, group: Option<&str>, effect: Effect, dir: &str) -> Option<&Rule> {
         self.deny.anchored_below(tool, group, effect, dir)
+    }
+}
+
+/// Whether findings of this code are about the goal.
+fn is_about_goal(code: Code) -> bool {
+    code.as_str().starts_with("goal.")
+}
+
+fn goal_rule(rule: &GoalRule, pointer: &str) -> Result<(), PolicyError> {
+    let wrong = |at: &str, what: String| Err(PolicyError { pointer: format!("{pointer}/{at}"), what });
+    if rule.findings.is_empty() {
+        return wrong("findings", format!("it names no finding; `{EVERY_GOAL_FINDING}` is all of them"));
+    }
+    for (i, name) in rule.findings.iter().enumerate() {
+        if name != EVERY_GOAL_FINDING && !name.parse::<Code>().is_ok_and(is_about_goal) {
+            let name = countersign_plan::text::escape(name);
+            let what =
+                format!("`{name}` is no finding about the goal: write `{EVERY_GOAL_FINDING}` or a code that begins so");
+            return wrong(&format!("findings/{i}"), what);
+        }
+    }
+    match (&rule.approvers, rule.decision) {
+        (Some(_), GoalDecision::Block) => wrong("approvers", "what blocks asks nobody; leave them out".to_owned()),
+        (Some(approvers), GoalDecision::RequireApproval) if approvers.quorum == 0 => {
+            wrong("approvers/quorum", "at least 1".to_owned())
+        }
+        (Some(_) | None, _) => Ok(()),
     }
 }

@@ -12,6 +12,7 @@ mod flow;
 mod goal;
 mod judge;
 mod leaving;
+mod lever;
 mod plan;
 mod prepare;
 mod resources;
@@ -171,6 +172,7 @@ pub fn review(request: &Request<'_>) -> Review {
     let mut reasons = plan::check(request, &prepared);
     let mut steps = Vec::with_capacity(prepared.len());
     let mut quorums = Vec::new();
+    lever::tighten(request.policy, &mut reasons, &mut quorums);
     for (i, step) in prepared.iter().enumerate() {
         let judged = judge::step(&view, i);
         quorums.extend(judged.quorums);

@@ -15,7 +15,7 @@
 //! | `approval`, `sandbox` | makes stricter |
 //! | `secrets` | binds to fewer hosts |
 //! | `change_requests`, `tools` | ignored: they give leave, or add tools |
-//! | `policy` | deny and verify rules and lower limits; allow rules are ignored |
+//! | `policy` | deny, verify and goal rules and lower limits; allow rules are ignored |
 
 mod entries;
 
@@ -114,7 +114,8 @@ pub fn policies(layers: &[Layer<PolicyDocument>], trusted: &dyn Fn(&Digest) -> b
         let taken = |name: &str| {
             let deny = document.deny.iter().map(|r| &r.name);
             let verify = document.verify.iter().map(|r| &r.name);
-            deny.chain(verify).chain(document.allow.iter().map(|r| &r.name)).any(|other| other == name)
+            let goal = document.goal.iter().map(|r| &r.name);
+            deny.chain(verify).chain(document.allow.iter().map(|r| &r.name)).chain(goal).any(|other| other == name)
         };
         let fresh = |name: &mut String| {
             if taken(name) {
@@ -124,9 +125,11 @@ pub fn policies(layers: &[Layer<PolicyDocument>], trusted: &dyn Fn(&Digest) -> b
         rules.deny.iter_mut().for_each(|rule| fresh(&mut rule.name));
         rules.verify.iter_mut().for_each(|rule| fresh(&mut rule.name));
         rules.allow.iter_mut().for_each(|rule| fresh(&mut rule.name));
+        rules.goal.iter_mut().for_each(|rule| fresh(&mut rule.name));
         let full = layer.is_trusted(trusted);
         document.deny.extend(rules.deny);
         document.verify.extend(rules.verify);
+        document.goal.extend(rules.goal);
         if full {
             document.allow.extend(rules.allow);
         } else {

@@ -43,8 +43,10 @@ fn lint(path: &Path, out: &Out) -> Result<Exit, Failure> {
     let policy = PolicyDocument::read(&bytes).map_err(|e| Failure::usage(format!("{}: {e}", path.display())))?;
     let found = findings(&policy, &run::builtin()?, &scene::place()?);
     let errors = found.iter().filter(|finding| finding.severity == Severity::Error).count();
-    let (deny, verify, allow) = (policy.deny.len(), policy.verify.len(), policy.allow.len());
-    out.value(&json!({"errors": errors, "findings": found, "deny": deny, "verify": verify, "allow": allow}))?;
+    let (deny, verify, allow, goal) = (policy.deny.len(), policy.verify.len(), policy.allow.len(), policy.goal.len());
+    out.value(
+        &json!({"errors": errors, "findings": found, "deny": deny, "verify": verify, "allow": allow, "goal": goal}),
+    )?;
     let mut lines: Vec<Line> = found
         .iter()
         .map(|finding| {
@@ -57,7 +59,9 @@ fn lint(path: &Path, out: &Out) -> Result<Exit, Failure> {
         })
         .collect();
     let (tone, word) = if errors == 0 { (Tone::Good, "valid") } else { (Tone::Bad, "INVALID") };
-    lines.push(Line::at(0).tone(tone, word).plain(format!("  {deny} deny, {verify} verify, {allow} allow rules")));
+    lines.push(
+        Line::at(0).tone(tone, word).plain(format!("  {deny} deny, {verify} verify, {allow} allow, {goal} goal rules")),
+    );
     out.lines(&lines)?;
     Ok(if errors == 0 { Exit::Done } else { Exit::Usage })
 }
@@ -117,7 +121,7 @@ fn explained(explanation: &Explanation, scene: &Scene) -> Vec<Line> {
 }
 
 fn matched(step: &StepRules) -> String {
-    let kinds = [("deny", &step.deny), ("verify", &step.verify), ("by default", &step.defaults)];
+    let kinds = [("deny", &step.deny), ("verify", &step.verify), ("goal", &step.goal), ("by default", &step.defaults)];
     let listed = kinds.into_iter().filter(|(_, names)| !names.is_empty());
     let mut parts: Vec<String> = listed.map(|(kind, names)| format!("{kind} {}", names.join(", "))).collect();
     parts.extend(step.allow.as_ref().map(|name| format!("allow {name}")));

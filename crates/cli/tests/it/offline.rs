@@ -91,6 +91,16 @@ fn a_policy_is_linted_tried_and_explained_without_a_monitor() {
     assert!(ran.out().contains("policy.deny") && ran.out().contains("rule logs"), "{}", ran.out());
     place.run(&["policy", "explain", "intent.json", "--json"]).expect(0);
 
+    place.write(
+        "goal.yaml",
+        "schema: countersign.policy/v1\ngoal: [{name: asked_only, findings: ['goal.*'], decision: block}]\n",
+    );
+    assert_eq!(place.run(&["policy", "lint", "goal.yaml", "--json"]).expect(0).json()["goal"], 1);
+    let plan = r#"{"schema":"countersign.plan/v1","goal":"Summarise the notes","steps":[{"id":"tell","action":"send_message","args":{"channel":"ops","body":"x"}}]}"#;
+    place.write("tells.json", plan);
+    let ran = place.run(&["policy", "explain", "tells.json", "--policy", "goal.yaml"]).expect(20);
+    assert!(ran.out().contains("goal asked_only") && ran.out().contains("goal.unasked"), "{}", ran.out());
+
     let cases = |expect: &str| {
         format!(
             "schema: countersign.policy-tests/v1\ncases:\n  - {{name: log, action: read_file, args: {{path: a.log}}, expect: {expect}}}\n"

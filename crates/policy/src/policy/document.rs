@@ -1,6 +1,7 @@
 //! `countersign.policy/v1` as the document writes it (FORMATS §5).
 
 use countersign_plan::document::{self, Bounds, DocumentError};
+use countersign_plan::verdict::Decision;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -23,6 +24,9 @@ pub struct PolicyDocument {
     /// What runs without asking.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub allow: Vec<AllowRule>,
+    /// What findings about the goal come to. Such a rule only tightens.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub goal: Vec<GoalRule>,
     /// Bounds; what is omitted has the value of FORMATS §5.
     #[serde(default)]
     pub limits: Limits,
@@ -73,6 +77,41 @@ rule!(
     /// What runs without asking.
     AllowRule {}
 );
+
+/// What findings about the goal come to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GoalRule {
+    /// Unique in the policy; reasons cite it.
+    pub name: String,
+    /// Codes of findings about the goal, such as `goal.unasked`; `goal.*` is all of them.
+    pub findings: Vec<String>,
+    /// What such a finding comes to at least.
+    pub decision: GoalDecision,
+    /// Who must approve, where people are asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approvers: Option<Approvers>,
+}
+
+/// What a finding about the goal comes to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum GoalDecision {
+    /// People decide.
+    RequireApproval,
+    /// It never runs.
+    Block,
+}
+
+impl GoalDecision {
+    /// The same as a decision.
+    pub const fn decision(self) -> Decision {
+        match self {
+            Self::RequireApproval => Decision::RequireApproval,
+            Self::Block => Decision::Block,
+        }
+    }
+}
 
 /// Who must approve.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -12,7 +12,7 @@ use super::flow::{self, Flow};
 use super::prepare::Prepared;
 use super::scope::StepScope;
 use super::totals::{self, Total, Totals};
-use super::{Request, below, carried, goal, leaving, resources, structure, threats};
+use super::{Request, below, carried, goal, leaving, lever, resources, structure, threats};
 use crate::condition::Scope;
 use crate::effects::{self, Scene};
 use crate::facts::Evaluation;
@@ -86,6 +86,7 @@ pub(super) fn step(view: &View<'_, '_>, i: usize) -> Judged {
         judged.reasons.extend(threats::vacuous(steps, i));
         judged.reasons.extend(rollback(request, patterns, prepared));
     }
+    lever::tighten(request.policy, &mut judged.reasons, &mut judged.quorums);
     let id = &prepared.step.id;
     for reason in &mut judged.reasons {
         reason.step.get_or_insert_with(|| id.clone());

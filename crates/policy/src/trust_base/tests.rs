@@ -140,6 +140,7 @@ fn a_workspace_policy_adds_denials_and_lowers_limits() {
     let theirs = policy(
         "schema: countersign.policy/v1
 deny: [{name: a, action_types: [delete_file]}]
+goal: [{name: a, findings: ['goal.*'], decision: block}]
 allow: [{name: b, action_types: ['*']}]
 limits: {steps: 500, risk: {ask: 30, block: 100}, rate: {per_minute: 5}}
 ",
@@ -148,6 +149,7 @@ limits: {steps: 500, risk: {ask: 30, block: 100}, rate: {per_minute: 5}}
     let merged = policies(&[own, theirs], &|_| false);
     assert_eq!(merged.document.deny.len(), 1);
     assert_eq!(merged.document.deny[0].name, "a (2)");
+    assert_eq!(merged.document.goal[0].name, "a (2)", "it only tightens");
     assert_eq!(merged.document.allow.len(), 1);
     assert_eq!(merged.ignored[0].pointer, "/allow/0");
     let limits = merged.document.limits;

@@ -145,3 +145,32 @@ fn only_orders_ask() {
         assert_eq!(unasked(&review), [], "{goal}");
     }
 }
+
+/// What is found about the goal comes to what the policy says, where that is more than it is by itself.
+#[test]
+fn a_policy_makes_more_of_a_finding_and_never_less() {
+    let look = "Summarise the notes";
+    let judged = |rules: &str, goal: &str| World::with_policy(rules).act_for(goal, "send_message", message());
+    let block = "goal: [{name: only_what_was_asked, findings: [goal.unasked], decision: block}]";
+    let review = judged(block, look);
+    assert_eq!((review.decision, unasked(&review)), (Decision::Block, vec![Decision::Block]));
+    assert_eq!(review.rule.as_deref(), Some("only_what_was_asked"));
+    assert_ne!(judged(block, "Post the line in #finance").decision, Decision::Block, "what was asked is no finding");
+    let forbidden = judged(block, "Post nothing in #finance, do not send it");
+    assert_ne!(forbidden.decision, Decision::Block, "another finding has a code of its own: {forbidden:#?}");
+    let every = "goal: [{name: all, findings: ['goal.*'], decision: block}]";
+    assert_eq!(judged(every, "Write the line, but do not send it").decision, Decision::Block);
+    // A rule to allow speaks for the effect, and no longer against the goal.
+    let ruled = format!("allow: [{{name: chat, action_types: [send_message]}}]\n{block}");
+    assert_eq!(unasked(&judged(&ruled, look)), [Decision::Block]);
+    let asks = "goal: [{name: ops_see_it, findings: ['goal.*'], decision: require_approval, approvers: {group: ops, quorum: 2}}]";
+    let review = judged(asks, look);
+    assert_eq!(review.decision, Decision::RequireApproval);
+    assert!(review.quorums.iter().any(|asked| asked.group.as_deref() == Some("ops") && asked.quorum == 2));
+    // In any order the strictest holds, and a rule that asks makes nothing milder that blocks.
+    let entry = |rules: &str| rules.trim_start_matches("goal: [").trim_end_matches(']').to_owned();
+    for rules in [[block, asks], [asks, block]] {
+        let rules = format!("goal: [{}]", rules.map(entry).join(", "));
+        assert_eq!(judged(&rules, look).decision, Decision::Block, "{rules}");
+    }
+}

@@ -25,6 +25,8 @@ pub(super) struct StepRules {
     pub(super) verify: Vec<String>,
     /// The rule that allows it.
     pub(super) allow: Option<String>,
+    /// Rules that make more of what was found about the goal.
+    pub(super) goal: Vec<String>,
     /// What would ask by default; a rule to allow may have taken its place.
     pub(super) defaults: Vec<String>,
 }
@@ -32,14 +34,21 @@ pub(super) struct StepRules {
 /// Reviews a plan and says which rules matched.
 #[must_use]
 pub(super) fn explain(request: &Request<'_>) -> Explanation {
+    let review = review::review(request);
+    let goal = |id: &StepId| {
+        let tightened =
+            review.reasons.iter().filter(|r| r.step.as_ref() == Some(id) && r.code.as_str().starts_with("goal."));
+        tightened.filter_map(|reason| reason.rule.clone()).collect()
+    };
     let steps = review::matches(request, &|id, matches, defaults| StepRules {
         id: id.clone(),
         deny: names(matches.deny.iter().chain(&matches.deny_open).copied()),
         verify: names(matches.verify.iter().copied()),
         allow: matches.allow.map(|rule| rule.name().to_owned()),
+        goal: goal(id),
         defaults,
     });
-    Explanation { review: review::review(request), steps }
+    Explanation { review, steps }
 }
 
 fn names<'r>(rules: impl Iterator<Item = &'r Rule>) -> Vec<String> {

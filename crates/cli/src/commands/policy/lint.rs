@@ -3,7 +3,9 @@
 
 use countersign_plan::tool::{Effect, Manifest, Reversibility, TargetKind, Tool};
 use countersign_policy::paths::Place;
-use countersign_policy::policy::{AllowRule, DenyRule, Policy, PolicyDocument, Rule, Selector, VerifyRule};
+use countersign_policy::policy::{
+    AllowRule, DenyRule, GoalDecision, GoalRule, Policy, PolicyDocument, Rule, Selector, VerifyRule,
+};
 use serde::{Deserialize, Serialize};
 
 /// How bad a finding is.
@@ -50,9 +52,11 @@ fn compile_each(document: &PolicyDocument, place: &Place) -> Vec<Finding> {
     let deny = document.deny.iter().map(|rule| PolicyDocument { deny: vec![DenyRule::clone(rule)], ..empty() });
     let verify = document.verify.iter().map(|rule| PolicyDocument { verify: vec![VerifyRule::clone(rule)], ..empty() });
     let allow = document.allow.iter().map(|rule| PolicyDocument { allow: vec![AllowRule::clone(rule)], ..empty() });
+    let goal = document.goal.iter().map(|rule| PolicyDocument { goal: vec![GoalRule::clone(rule)], ..empty() });
     let alone = (deny.enumerate().map(|(i, d)| ("deny", i, d)))
         .chain(verify.enumerate().map(|(i, d)| ("verify", i, d)))
-        .chain(allow.enumerate().map(|(i, d)| ("allow", i, d)));
+        .chain(allow.enumerate().map(|(i, d)| ("allow", i, d)))
+        .chain(goal.enumerate().map(|(i, d)| ("goal", i, d)));
     alone
         .filter_map(|(kind, i, document)| {
             let error = Policy::compile(&document, place).err()?;
@@ -76,6 +80,7 @@ impl<'a> Lint<'a> {
     }
 
     fn run(&mut self) {
+        self.goal();
         let [deny, verify, allow] = self.policy.rules();
         for (kind, set) in [("deny", deny), ("verify", verify), ("allow", allow)] {
             for (i, rule) in set.iter().enumerate() {
@@ -106,6 +111,24 @@ impl<'a> Lint<'a> {
                         self.warn(pointer.clone(), message);
                     }
                 }
+            }
+        }
+    }
+
+    /// A rule about findings that a stricter one is about already.
+    fn goal(&mut self) {
+        let rules = &self.policy.document().goal;
+        let all = |rule: &GoalRule| rule.findings.iter().any(|finding| finding == "goal.*");
+        for (i, rule) in rules.iter().enumerate() {
+            let covers = |(at, other): (usize, &GoalRule)| {
+                let same = other.decision == rule.decision && other.approvers == rule.approvers && at < i;
+                let stricter = other.decision == GoalDecision::Block && rule.decision != GoalDecision::Block;
+                let about = all(other) || (!all(rule) && rule.findings.iter().all(|f| other.findings.contains(f)));
+                (same || stricter) && about
+            };
+            if let Some((_, other)) = rules.iter().enumerate().find(|(at, other)| covers((*at, other))) {
+                let message = format!("`{}` changes nothing: `{}` is about the same findings", rule.name, other.name);
+                self.warn(format!("/goal/{i}"), message);
             }
         }
     }
@@ -273,6 +296,15 @@ allow:
             "/deny/1/name"
         );
         assert_eq!(only("limits: {risk: {ask: 90, block: 80}}").1, "/limits/risk");
+        for (rule, place) in [
+            ("findings: []", "/goal/0/findings"),
+            ("findings: [flow.clearance]", "/goal/0/findings/0"),
+            ("findings: ['goal.*', goal.unaskd]", "/goal/0/findings/1"),
+            ("findings: ['*']", "/goal/0/findings/0"),
+            ("findings: ['goal.*'], approvers: {group: ops}", "/goal/0/approvers"),
+        ] {
+            assert_eq!(only(&format!("goal: [{{name: a, decision: block, {rule}}}]")).1, place);
+        }
     }
 
     #[test]
@@ -304,6 +336,11 @@ allow:
             ("allow: [{name: a, action_types: [send_email]}]", "/allow/0", "whatever rules allow"),
             ("allow: [{name: a, action_types: [run_program]}]", "/allow/0", "by name alone"),
             ("allow: [{name: a, action_types: ['*']}]", "/allow/0/action_types", "every tool"),
+            (
+                "goal: [{name: a, findings: [goal.unasked], decision: require_approval}, {name: b, findings: ['goal.*'], decision: block}]",
+                "/goal/0",
+                "changes nothing",
+            ),
         ] {
             let (severity, pointer, message) = only(rules);
             assert_eq!((severity, pointer.as_str()), (Severity::Warning, place), "{rules}");
