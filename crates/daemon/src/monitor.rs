@@ -298,6 +298,7 @@ impl State {
         let transition = self.handle(Event::Tick);
         self.carry_out_or_record(transition, Answer::Nobody);
         self.ask_changes();
+        self.broker_tick();
         self.planner_tick();
         self.evaluations_tick();
     }

@@ -1,5 +1,7 @@
 //! The road to the broker: leases of step children, its configuration, its end. Started when something needs it.
 
+mod parked;
+
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::Read as _;
@@ -47,6 +49,8 @@ pub(crate) struct Brokerage {
     next: u64,
     /// The configuration that it was given last.
     given: Option<Digest>,
+    /// When that was.
+    since: Instant,
     /// What it made of that; none until it answered.
     view: Option<BrokerView>,
     /// Operators who wait for that.
@@ -87,6 +91,7 @@ impl Brokerage {
             generation: 0,
             next: 0,
             given: None,
+            since: Instant::now(),
             view: None,
             asking: Vec::new(),
             remarks: (Instant::now(), 0),
@@ -151,7 +156,7 @@ impl State {
             let print_key = brokerage.print_key.to_vec();
             let boot = Boot { gate_key, epoch: self.gate.epoch(), configuration, state, print_key };
             brokerage.tell(to_broker::Kind::Boot(boot))?;
-            brokerage.given = Some(digest);
+            (brokerage.given, brokerage.since) = (Some(digest), Instant::now());
             brokerage.view = None;
         }
         self.brokerage.running.as_ref().ok_or_else(|| "no broker runs".to_owned())
@@ -381,64 +386,6 @@ impl State {
         match asked {
             Ok(()) => drop(self.brokerage.describing.insert(id, reply)),
             Err(message) => fail(&reply, "broker.unreachable", &message),
-        }
-    }
-
-    /// Whether a proposal waits for change requests that nobody has read yet. What comes of its configuration is said when it is
-    /// judged.
-    pub(super) fn waits_for_changes(&mut self, cwd: &str, deployment: &str, peer: Peer) -> bool {
-        drop(self.configurations.for_submission(cwd, deployment, peer));
-        self.ask_changes();
-        self.configurations.is_service_unread() && !self.brokerage.reading.is_empty()
-    }
-
-    /// Whether a proposal waits for the broker to say what no record may hold. Where none is to be had, nothing waits for it: then
-    /// no value is to be had either.
-    pub(super) fn waits_for_prints(&mut self) -> bool {
-        if self.brokerage.mute || !self.is_broker_configured() {
-            return false;
-        }
-        if self.brokerage.running.is_none()
-            && let Err(message) = self.broker()
-        {
-            crate::log(&message);
-        }
-        self.brokerage.running.is_some() && self.brokerage.view.is_none()
-    }
-
-    /// Keeps a proposal until the change requests are there, or are not to be had.
-    pub(super) fn park(&mut self, kind: Kind, peer: Peer, reply: ProposeReply) {
-        self.brokerage.parked.push((kind, peer, reply));
-    }
-
-    /// Has the broker read the change requests of services that were not read for a while.
-    pub(super) fn ask_changes(&mut self) {
-        for service in self.configurations.services_due() {
-            let id = self.brokerage.number();
-            let changes = to_broker::Changes { id, service: service.clone().into_bytes() };
-            match self.broker().and_then(|broker| broker.tell(to_broker::Kind::Changes(changes))) {
-                Ok(()) => drop(self.brokerage.reading.insert(id, service)),
-                Err(message) => crate::log(&format!("change requests: {message}")),
-            }
-        }
-    }
-
-    fn changes_read(&mut self, read: from_broker::ChangesRead) {
-        let Some(service) = self.brokerage.reading.remove(&read.id) else { return };
-        if read.error.is_empty() {
-            self.configurations.service_read(&service, read.document);
-        } else {
-            crate::log(&format!("the change requests of {service} cannot be read: {}", read.error));
-        }
-        self.unpark();
-    }
-
-    /// Judges what waited, with the change requests and fingerprints that there are.
-    fn unpark(&mut self) {
-        if self.brokerage.reading.is_empty() {
-            for (kind, peer, reply) in std::mem::take(&mut self.brokerage.parked) {
-                self.propose(kind, peer, reply);
-            }
         }
     }
 

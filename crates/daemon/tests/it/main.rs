@@ -13,6 +13,7 @@
 )]
 
 mod attack;
+mod boot;
 mod broker;
 mod budget;
 mod classifier;
