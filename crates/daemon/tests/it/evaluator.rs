@@ -11,14 +11,14 @@ use serde_json::{Value, json};
 use crate::harness::{Monitor, case, plan};
 
 /// A model that is asked with the user's document, and its questions.
-struct Model {
+pub(crate) struct Model {
     port: u16,
     asked: Arc<Mutex<Vec<Value>>>,
 }
 
 impl Model {
     /// Says what `answer` makes of a question; nothing at all where that is none.
-    fn new(answer: impl Fn(&Value) -> Option<String> + Send + Sync + 'static) -> Self {
+    pub(crate) fn new(answer: impl Fn(&Value) -> Option<String> + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let asked = Arc::new(Mutex::new(Vec::new()));
@@ -37,7 +37,7 @@ impl Model {
         Self { port, asked }
     }
 
-    fn asked(&self) -> usize {
+    pub(crate) fn asked(&self) -> usize {
         self.asked.lock().unwrap().len()
     }
 }
@@ -91,7 +91,7 @@ fn saying(finding: &'static str) -> Model {
     Model::new(move |question| Some(answer(question, |item| if is_plan(item) { finding } else { "harmful" })))
 }
 
-fn house(model: &Model, timeout_s: u32, per_day: u32) -> Monitor {
+pub(crate) fn house(model: &Model, timeout_s: u32, per_day: u32) -> Monitor {
     let deployment = "schema: countersign.deployment/v1\npolicy: rules.yaml\n";
     let rules = format!(
         "schema: countersign.policy/v1\n\

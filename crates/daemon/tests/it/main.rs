@@ -30,5 +30,6 @@ mod life;
 mod network;
 mod outside;
 mod past;
+mod states;
 mod thinker;
 mod told;
