@@ -5,6 +5,7 @@
 #![expect(clippy::panic, reason = "a test that cannot go on fails")]
 
 mod answers;
+mod anthropic;
 mod audit;
 mod budgets;
 mod eval;
