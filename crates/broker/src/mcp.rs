@@ -25,8 +25,8 @@ use crate::events::Events;
 use crate::http::Client;
 use crate::mcp::lines::Lines;
 use crate::mcp::quarantine::Quarantine;
-use crate::mcp::session::Session;
-use crate::mcp::transport::Http;
+use crate::mcp::session::{Session, Stop};
+use crate::mcp::transport::{Http, Key};
 use crate::refusal::Refusal;
 use crate::secrets::Secrets;
 
@@ -182,18 +182,33 @@ impl Servers {
         let url = configured.url.as_ref().and_then(|url| Url::parse(url).ok()).ok_or_else(|| {
             Refusal::refused(format!("the MCP server {shown} runs in a step; it is not reached by network"))
         })?;
-        let key = match &configured.key {
-            Some(key) => {
-                Some(self.secrets.value(key, case).await.map_err(|error| Refusal::refused(error.to_string()))?)
+        let key = self.key(configured, case).await?;
+        let begun = self.greet(&url, key.clone(), deadline).await;
+        let (Err(stop), Some(old)) = (&begun, key) else { return begun.map_err(|stop| stop.refusal(server, false)) };
+        // Refused at its greeting, so nothing happened: perhaps the key was rotated since it was read. Once.
+        match self.key(configured, case).await? {
+            Some(new) if new.value.bytes() != old.value.bytes() => {
+                self.greet(&url, Some(new), deadline).await.map_err(|stop| stop.refusal(server, false))
             }
-            None => None,
-        };
+            Some(_) | None => Err(stop.refusal(server, false)),
+        }
+    }
+
+    /// The key of a server, as it is now.
+    async fn key(&self, configured: &Mcp, case: &str) -> Result<Option<Key>, Refusal> {
+        let Some(name) = &configured.key else { return Ok(None) };
+        let value = self.secrets.value(name, case).await.map_err(|error| Refusal::refused(error.to_string()))?;
+        let secrets = Arc::clone(&self.secrets);
+        Ok(Some(Key { value, name: name.clone(), case: case.to_owned(), secrets }))
+    }
+
+    async fn greet(&self, url: &Url, key: Option<Key>, deadline: Instant) -> Result<Session, Stop> {
         let http = Http::new(Arc::clone(&self.client), url.clone(), key, deadline);
         let mut settings = StreamableHttpClientTransportConfig::with_uri(url.as_str());
         // A session that expired is not begun again by the transport: it would repeat the call (INV-2).
         settings.reinit_on_expired_session = false;
         let transport = StreamableHttpClientTransport::with_client(http, settings);
-        Session::begin(transport, deadline).await.map_err(|stop| stop.refusal(server, false))
+        Session::begin(transport, deadline).await
     }
 }
 

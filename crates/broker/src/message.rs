@@ -39,23 +39,30 @@ pub(crate) async fn send(parts: &Parts, grant: &Grant, said: ask::ChannelMessage
     grant.message(&said.channel)?;
     let unknown = || Refusal::refused(format!("no channel is called {}", text::escape(&said.channel)));
     let channel = parts.configuration.channels.get(&said.channel).ok_or_else(unknown)?;
-    let url = if channel.webhook.contains("://") {
-        Url::parse(&channel.webhook)
-    } else {
-        Url::parse(parts.secrets.value(&channel.webhook, "").await?.text().unwrap_or_default().trim())
-    };
-    let url = url.map_err(|_| Refusal::refused("the channel's webhook is no address"))?;
+    let named = !channel.webhook.contains("://");
+    let mut url = address(parts, &channel.webhook).await?;
     let mut headers = HeaderMap::new();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    let outgoing = Outgoing {
+    let deadline = Instant::now() + PATIENCE;
+    let outgoing = |url: &Url| Outgoing {
         method: Method::POST,
-        url,
-        headers,
+        url: url.clone(),
+        headers: headers.clone(),
         body: Bytes::from(json!({"text": said.body}).to_string()),
         reach: Reach::Private,
-        deadline: Instant::now() + PATIENCE,
+        deadline,
     };
-    let answer = parts.client.send(outgoing).await.map_err(|error| Refusal::exchange(&error, false))?;
+    let send = |url: &Url| parts.client.send(outgoing(url));
+    let mut answer = send(&url).await.map_err(|error| Refusal::exchange(&error, false))?;
+    // Refused, so nothing was sent: perhaps the address was replaced since it was read. Once.
+    if named && matches!(answer.status, 401 | 403 | 404 | 410) {
+        parts.secrets.stale(&channel.webhook, "");
+        let new = address(parts, &channel.webhook).await?;
+        if new != url {
+            url = new;
+            answer = send(&url).await.map_err(|error| Refusal::exchange(&error, false))?;
+        }
+    }
     let status = answer.status;
     if (200..300).contains(&status) {
         return id();
@@ -64,6 +71,16 @@ pub(crate) async fn send(parts: &Parts, grant: &Grant, said: ask::ChannelMessage
     let words = text::escape(&String::from_utf8_lossy(&words));
     let message = format!("the channel answered {status}: {words}");
     Err(if status >= 500 { Refusal::indeterminate(message) } else { Refusal::refused(message) })
+}
+
+/// A channel's address, as it stands in the configuration or in the secret that it names.
+async fn address(parts: &Parts, webhook: &str) -> Result<Url, Refusal> {
+    let url = if webhook.contains("://") {
+        Url::parse(webhook)
+    } else {
+        Url::parse(parts.secrets.value(webhook, "").await?.text().unwrap_or_default().trim())
+    };
+    url.map_err(|_| Refusal::refused("the channel's webhook is no address"))
 }
 
 fn id() -> Result<String, Refusal> {

@@ -13,10 +13,12 @@ use crate::http::Client;
 use crate::secrets::vault::{Lease, VaultError};
 use countersign_secret::redact::{Redactor, SHORTEST};
 
+mod out;
 mod prints;
 mod source;
 mod vault;
 
+pub(crate) use out::Out;
 pub(crate) use prints::Prints;
 
 /// The longest value, in bytes.
@@ -62,6 +64,7 @@ struct Shared {
     environment: Environment,
     client: Arc<Client>,
     prints: Prints,
+    out: Out,
     /// When the sources on this machine were read for their fingerprints.
     surveyed: tokio::sync::Mutex<Option<Instant>>,
     held: Mutex<Held>,
@@ -115,6 +118,7 @@ impl Secrets {
         environment: Environment,
         client: Arc<Client>,
         prints: Prints,
+        out: Out,
     ) -> Self {
         let passed = configuration.secrets.iter().filter_map(|(name, secret)| match &secret.from {
             Source::Env(variable) => {
@@ -127,7 +131,7 @@ impl Secrets {
         held.index(&prints);
         let sources = configuration.secrets.clone();
         let surveyed = tokio::sync::Mutex::default();
-        Self(Arc::new(Shared { sources, environment, client, prints, surveyed, held: Mutex::new(held) }))
+        Self(Arc::new(Shared { sources, environment, client, prints, out, surveyed, held: Mutex::new(held) }))
     }
 
     /// Before anything goes out: the values on this machine are known by their fingerprints, whether anybody has used them or not.
@@ -185,6 +189,12 @@ impl Secrets {
         Arc::clone(&self.0.held().redactor)
     }
 
+    /// Takes back what a broker left that was killed; returns what went wrong with that.
+    pub(crate) async fn take_back(&self) -> Vec<String> {
+        let lease = |entry: out::Entry| (entry.secret, entry.lease);
+        self.0.revoke(self.0.out.left().into_iter().map(lease).collect()).await
+    }
+
     /// A case lives, whether it had ended before or not.
     pub(crate) fn case_lives(&self, case: &str) {
         self.0.held().ended.retain(|ended| ended != case);
@@ -231,7 +241,16 @@ impl Shared {
         let secret = self.source(&key.0)?;
         let named = |why: String| SecretError::Unavailable { name: key.0.clone(), why };
         let kept = match &secret.from {
-            Source::Vault(vault) => self.leased(&key, secret, vault).await.map_err(named)?,
+            Source::Vault(vault) => {
+                let kept = self.leased(&key, secret, vault).await.map_err(named)?;
+                if let Some(lease) = &kept.lease
+                    && let Err(why) = self.out.add(&key.0, lease)
+                {
+                    self.revoke(vec![(key.0.clone(), lease.id.clone())]).await;
+                    return Err(named(format!("its lease cannot be written down: {why}")));
+                }
+                kept
+            }
             Source::Env(_) | Source::File(_) | Source::Keyring { .. } | Source::Command(_) => {
                 let value = self.plain(&key.0).await?;
                 Kept { value, until: Instant::now() + secret.ttl.map_or(KEPT, Duration::from_secs), lease: None }
@@ -244,7 +263,7 @@ impl Shared {
             Ok(replaced) => (Ok(value), replaced),
             Err(late) => (Err(named("the case has ended".to_owned())), late),
         };
-        self.revoke(surplus.into_iter().map(|lease| (key.0.clone(), lease)).collect()).await;
+        self.revoke(surplus.into_iter().map(|lease| (key.0.clone(), lease.id)).collect()).await;
         outcome
     }
 
@@ -311,15 +330,18 @@ impl Shared {
         Ok(value)
     }
 
-    /// Takes credentials back: name of the secret, lease.
-    async fn revoke(&self, leases: Vec<(String, Lease)>) -> Vec<String> {
+    /// Takes credentials back: name of the secret, id of the lease.
+    async fn revoke(&self, leases: Vec<(String, String)>) -> Vec<String> {
         let mut failed = Vec::new();
         for (name, lease) in leases {
             let Ok(Secret { from: Source::Vault(at), .. }) = self.source(&name) else { continue };
             let outcome = match self.token(at).await {
-                Ok(token) => vault::revoke(&self.client, at, &token, &lease.id).await.map_err(VaultError::say),
+                Ok(token) => vault::revoke(&self.client, at, &token, &lease).await.map_err(VaultError::say),
                 Err(why) => Err(why),
             };
+            if outcome.is_ok() {
+                self.out.remove(&lease);
+            }
             if let Err(why) = outcome {
                 failed.push(format!(
                     "credentials of secret `{name}` could not be taken back and live until they expire: {why}"
@@ -355,11 +377,11 @@ impl Held {
     }
 
     /// Forgets a case; returns the leases that it held.
-    fn end(&mut self, case: &str, prints: &Prints) -> Vec<(String, Lease)> {
+    fn end(&mut self, case: &str, prints: &Prints) -> Vec<(String, String)> {
         let mut leases = Vec::new();
         let of_case = |key: &Key| key.1 == case;
         for (key, kept) in self.values.iter_mut().filter(|(key, _)| of_case(key)) {
-            leases.extend(kept.lease.take().map(|lease| (key.0.clone(), lease)));
+            leases.extend(kept.lease.take().map(|lease| (key.0.clone(), lease.id)));
         }
         self.values.retain(|key, _| !of_case(key));
         self.turns.retain(|key, _| !of_case(key));

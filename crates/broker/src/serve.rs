@@ -26,7 +26,7 @@ use crate::model::{Models, Spent};
 use crate::outbox;
 use crate::refusal::Refusal;
 use crate::resolve::System;
-use crate::secrets::{Environment, Prints, Secrets};
+use crate::secrets::{Environment, Out, Prints, Secrets};
 
 /// Messages to the monitor that wait.
 const QUEUE: usize = 64;
@@ -61,6 +61,7 @@ pub(crate) async fn serve(
         spent: Spent::default(),
         prints: None,
         quarantine: Quarantine::default(),
+        out: Out::default(),
         tasks: JoinSet::new(),
         granted,
     };
@@ -95,6 +96,8 @@ struct Broker {
     prints: Option<Prints>,
     /// Tools that changed; no configuration lets them out.
     quarantine: Quarantine,
+    /// Credentials that were made and not taken back.
+    out: Out,
     tasks: JoinSet<()>,
     /// What this process may touch, for good.
     granted: Needs,
@@ -156,6 +159,13 @@ impl Broker {
         self.tasks.spawn(async move {
             if let Some(parts) = parts {
                 parts.secrets.surveyed().await;
+                let back = Arc::clone(&parts.secrets);
+                let events = parts.events.clone();
+                tokio::spawn(async move {
+                    for failed in back.take_back().await {
+                        events.note("", &failed).await;
+                    }
+                });
             }
             drop(queue.send(FromBroker { kind: Some(from_broker::Kind::Booted(booted)) }).await);
         });
@@ -175,9 +185,10 @@ impl Broker {
         self.admission = Some(same.unwrap_or(Admission::new(gate, boot.epoch)));
         self.spent.open(&boot.state)?;
         self.quarantine.open(&boot.state)?;
+        self.out.open(&boot.state)?;
         let key = boot.print_key.as_slice().try_into().map_err(|_| "the key of fingerprints has 32 bytes")?;
         let prints = self.prints.get_or_insert_with(|| Prints::new(key, self.queue.clone())).clone();
-        let lasting = (self.spent.clone(), prints, self.quarantine.clone());
+        let lasting = (self.spent.clone(), prints, self.quarantine.clone(), self.out.clone());
         let parts = Parts::open(&boot.configuration, self.environment.clone(), &self.queue, lasting)?;
         let facts = Facts { confinement: self.granted.say(), ..parts.facts() };
         let facts = serde_json::to_vec(&facts).map_err(|error| error.to_string())?;
@@ -307,14 +318,14 @@ impl Parts {
         configuration: &[u8],
         environment: Environment,
         queue: &mpsc::Sender<FromBroker>,
-        (spent, prints, quarantine): (Spent, Prints, Quarantine),
+        (spent, prints, quarantine, out): (Spent, Prints, Quarantine, Out),
     ) -> Result<Self, String> {
         let configuration = Configuration::read(configuration).map_err(|error| error.to_string())?;
         let authorities = configuration.authorities.as_deref().map(authorities).transpose()?;
         let resolver = System::new(configuration.hosts.clone());
         let client = Client::new(Arc::new(resolver), authorities.as_deref());
         let client = Arc::new(client.map_err(|error| format!("/authorities: {error}"))?);
-        let secrets = Arc::new(Secrets::new(&configuration, environment, Arc::clone(&client), prints));
+        let secrets = Arc::new(Secrets::new(&configuration, environment, Arc::clone(&client), prints, out));
         let events = Events::new(queue.clone());
         let models = Models::new(&configuration, Arc::clone(&secrets), Arc::clone(&client), events.clone(), spent)?;
         let mcp = Servers::new(&configuration, Arc::clone(&secrets), Arc::clone(&client), events.clone(), quarantine)?;

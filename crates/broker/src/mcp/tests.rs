@@ -27,7 +27,7 @@ use crate::http::Client;
 use crate::mcp::quarantine::Quarantine;
 use crate::resolve::System;
 use crate::secrets::Value as SecretValue;
-use crate::secrets::{Environment, Prints, Secrets};
+use crate::secrets::{Environment, Out, Prints, Secrets};
 
 /// The broker's room, and what it tells the monitor.
 struct House {
@@ -41,7 +41,7 @@ fn house(configuration: &Value) -> House {
     let environment = Environment::from([("KEY".to_owned(), SecretValue::new(b"a-key-of-the-server".to_vec()))]);
     let (events, queue) = mpsc::channel(64);
     let prints = Prints::new(&[7; 32], mpsc::channel(64).0);
-    let secrets = Arc::new(Secrets::new(&configuration, environment, Arc::clone(&client), prints));
+    let secrets = Arc::new(Secrets::new(&configuration, environment, Arc::clone(&client), prints, Out::default()));
     House {
         servers: Servers::new(&configuration, secrets, client, Events::new(events), Quarantine::default()).unwrap(),
         queue,

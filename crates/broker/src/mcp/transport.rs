@@ -19,7 +19,7 @@ use url::Url;
 use super::lines::LINE;
 use crate::address::Reach;
 use crate::http::{Answer, Client, HttpError, Outgoing};
-use crate::secrets::Value;
+use crate::secrets::{Secrets, Value};
 
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 /// The most bytes of an answer that is an error.
@@ -30,15 +30,25 @@ const ERROR: usize = 64 << 10;
 pub(super) struct Http {
     client: Arc<Client>,
     url: Url,
-    key: Option<Value>,
+    key: Option<Key>,
     deadline: Instant,
+}
+
+/// What the server knows this client by.
+#[derive(Clone)]
+pub(super) struct Key {
+    pub(super) value: Value,
+    /// Where it comes from: its name, and the case.
+    pub(super) name: String,
+    pub(super) case: String,
+    pub(super) secrets: Arc<Secrets>,
 }
 
 type Failed = StreamableHttpError<HttpError>;
 
 impl Http {
     /// The server at `url`, which the broker's configuration names, so that it may be a private address.
-    pub(super) const fn new(client: Arc<Client>, url: Url, key: Option<Value>, deadline: Instant) -> Self {
+    pub(super) const fn new(client: Arc<Client>, url: Url, key: Option<Key>, deadline: Instant) -> Self {
         Self { client, url, key, deadline }
     }
 
@@ -58,14 +68,19 @@ impl Http {
         }
         if let Some(key) = &self.key {
             let mut bearer = b"Bearer ".to_vec();
-            bearer.extend_from_slice(key.bytes());
+            bearer.extend_from_slice(key.value.bytes());
             let mut bearer = HeaderValue::from_bytes(&bearer).map_err(|_| odd("the key is no header value"))?;
             bearer.set_sensitive(true);
             headers.insert(AUTHORIZATION, bearer);
         }
         let (url, deadline) = (self.url.clone(), self.deadline);
         let outgoing = Outgoing { method, url, headers, body: Bytes::from(body), reach: Reach::Private, deadline };
-        self.client.send(outgoing).await.map_err(StreamableHttpError::Client)
+        let answer = self.client.send(outgoing).await.map_err(StreamableHttpError::Client)?;
+        if let (401 | 403, Some(key)) = (answer.status, &self.key) {
+            // Perhaps it was rotated since it was read: the next call reads it again.
+            key.secrets.stale(&key.name, &key.case);
+        }
+        Ok(answer)
     }
 }
 

@@ -72,17 +72,28 @@ impl House {
     }
 
     pub(crate) fn boot(&mut self, configuration: &str) -> from_broker::Booted {
+        self.boot_in(configuration, "")
+    }
+
+    /// A broker with a folder of its own.
+    pub(crate) fn boot_in(&mut self, configuration: &str, state: &str) -> from_broker::Booted {
         self.send(Kind::Boot(to_broker::Boot {
             gate_key: key().verifying_key().to_bytes().to_vec(),
             epoch: EPOCH,
             configuration: configuration.as_bytes().to_vec(),
-            state: String::new(),
+            state: state.to_owned(),
             print_key: vec![9; 32],
         }));
         self.wait(|kind| match kind {
             from_broker::Kind::Booted(booted) => Some(booted.clone()),
             _ => None,
         })
+    }
+
+    /// `kill -9`.
+    pub(crate) fn kill(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
     }
 
     /// The monitor goes away.

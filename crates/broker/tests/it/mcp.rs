@@ -196,3 +196,37 @@ fn a_server_in_the_step_is_spoken_to_over_its_stream() {
     }
     assert!(describe(&mut house).error.contains("runs in a step"));
 }
+
+/// A key that was rotated is read again when the server refuses the old one; nothing is called twice.
+#[test]
+fn a_servers_key_that_was_rotated_is_read_again() {
+    let wanted = Arc::new(std::sync::Mutex::new("Bearer the-first-key".to_owned()));
+    let now = Arc::clone(&wanted);
+    let server = Server::start(move |seen, out| {
+        if seen.header("authorization") == Some(now.lock().unwrap().as_str()) {
+            return respond(seen, "Tells.", out);
+        }
+        drop(out.write_all(b"HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n"));
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let key = folder.path().join("key");
+    let write = |value: &str| {
+        std::fs::write(&key, value).unwrap();
+        std::fs::set_permissions(&key, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
+    };
+    write("the-first-key");
+    let configuration = json!({"schema": "countersign.broker/v1", "secrets": {"k": {"from": {"file": key}}},
+        "mcp": {"s": {"url": server.url("/mcp"), "key": "k"}}})
+    .to_string();
+    let mut house = House::start(&configuration, &[]);
+    let lease = house.lease(grant("Tells.", false));
+    assert!(matches!(house.ask(lease, call(false, 20_000)).0, reply::Kind::Result(_)));
+    *wanted.lock().unwrap() = "Bearer the-second-key".to_owned();
+    let lease = house.lease(grant("Tells.", false));
+    assert!(house.refusal(lease, call(false, 20_000)).message.contains("401"), "the file has no other key");
+    write("the-second-key");
+    let lease = house.lease(grant("Tells.", false));
+    assert!(matches!(house.ask(lease, call(false, 20_000)).0, reply::Kind::Result(_)));
+    let calls = server.seen().iter().filter(|seen| String::from_utf8_lossy(&seen.body).contains("tools/call")).count();
+    assert_eq!(calls, 2);
+}

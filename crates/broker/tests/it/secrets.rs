@@ -196,6 +196,45 @@ fn dynamic_credentials_live_as_long_as_their_case() {
     assert_eq!(server.seen()[2].header("authorization"), Some("Bearer v-reader-2:A1a-password-2"));
 }
 
+/// INV-6: a broker that is killed leaves the ids of its leases, and no value, to the next one, which takes them back.
+#[test]
+fn inv_6_credentials_of_a_broker_that_was_killed_are_taken_back_by_the_next() {
+    let vault = Vault::start(3600, true);
+    let server = Server::saying(&ok("x"));
+    let folder = tempfile::tempdir().unwrap();
+    let state = folder.path().join("broker");
+    let configuration = format!(
+        "schema: countersign.broker/v1\nsecrets:\n  t: {{from: {{env: TOKEN}}}}\n  s: {{from: {{vault: {{address: 'http://{}', token: t, {DYNAMIC}}}}}}}\n",
+        vault.server.address
+    );
+    let start = || {
+        let mut house = House::bare(&[("TOKEN", "hvs.token-0123456789")]);
+        assert_eq!(house.boot_in(&configuration, state.to_str().unwrap()).error, "");
+        house
+    };
+    let mut first = start();
+    let id = first.lease(egress(&server));
+    assert_eq!(first.fetched(id, ask(&server)).status, 200);
+    let left = fs::read_to_string(state.join("leases.json")).unwrap();
+    assert!(left.contains("database/creds/reader/1") && !left.contains("password"), "{left}");
+    assert_eq!(fs::metadata(state.join("leases.json")).unwrap().permissions().mode() & 0o777, 0o600);
+    first.kill();
+    assert_eq!(vault.lines(), ["GET /v1/database/creds/reader"]);
+    let second = start();
+    while vault.lines().len() < 2 {
+        std::thread::yield_now();
+    }
+    assert_eq!(vault.lines()[1], "PUT /v1/sys/leases/revoke");
+    let body: serde_json::Value = serde_json::from_slice(&vault.server.seen()[1].body).unwrap();
+    assert_eq!(body, serde_json::json!({"lease_id": "database/creds/reader/1"}));
+    while fs::read_to_string(state.join("leases.json")).unwrap() != "[]" {
+        std::thread::yield_now();
+    }
+    drop(second);
+    drop(start());
+    assert_eq!(vault.lines().len(), 2, "what was taken back is not taken back again");
+}
+
 /// INV-6: a model is asked for the answer when the credentials of the run are gone, and what the case spent is still counted.
 #[test]
 fn credentials_die_with_the_plan_before_its_answer_is_written() {

@@ -200,6 +200,37 @@ fn a_message_goes_to_the_granted_channel_once() {
     assert!(!house.refusal(id, message("#unknown", "hi")).violation);
 }
 
+/// An address that was replaced is read again when the old one is refused, and the message goes out once.
+#[test]
+fn a_webhook_that_was_replaced_is_read_again() {
+    let server = Server::start(|seen, out| {
+        let gone = seen.line.contains("/old/");
+        let answer = if gone { "HTTP/1.1 410 Gone\r\nContent-Length: 0\r\n\r\n".to_owned() } else { ok("ok") };
+        drop(out.write_all(answer.as_bytes()));
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let hook = folder.path().join("hook");
+    let write = |path: &str| {
+        std::fs::write(&hook, server.url(path)).unwrap();
+        std::fs::set_permissions(&hook, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
+    };
+    write("/services/old/abcdefgh");
+    let mut house = House::start(
+        &format!(
+            "schema: countersign.broker/v1\nsecrets: {{hook: {{from: {{file: '{}'}}}}}}\nchannels: {{'#ops': {{webhook: hook}}}}\n",
+            hook.display()
+        ),
+        &[],
+    );
+    let id = house.lease(to("#ops"));
+    assert!(house.refusal(id, message("#ops", "one")).message.contains("410"));
+    write("/services/new/abcdefgh");
+    let id = house.lease(to("#ops"));
+    assert!(matches!(house.ask(id, message("#ops", "two")).0, reply::Kind::Sent(_)));
+    let asked = server.seen().iter().filter(|seen| seen.line.contains("/new/")).count();
+    assert_eq!(asked, 1);
+}
+
 /// INV-10: the address of a webhook is itself a secret.
 #[test]
 fn a_channel_that_refuses_tells_nothing_of_its_address() {
