@@ -5,6 +5,8 @@
 //! Two things, each beside its baseline in the same run, in turns: from a goal to its sealed planner's first message with the model's answer
 //! to it (a script, so that nothing hides the road), over a bare start of the planner's program; and a step that asks a local server with a
 //! credential that the broker puts in, over the same step without one.
+//!
+//! Last what stays in memory: of a sealed planner and of the broker, which have no baseline. `ROUNDS=0` measures only that.
 
 #![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a bench: a failed step ends it")]
 #![expect(clippy::indexing_slicing, clippy::print_stdout, clippy::print_stderr, reason = "a bench prints")]
@@ -31,8 +33,56 @@ const TOKEN: &str = "bench-token-3d81f06be5297ac4";
 
 fn main() {
     let rounds = std::env::var("ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(100);
-    planner(rounds);
-    credentials(rounds);
+    if rounds > 0 {
+        planner(rounds);
+        credentials(rounds);
+    }
+    memory();
+}
+
+/// Resident memory, as the kernel counts it (`VmRSS`, `RssAnon` and the peak `VmHWM` of `/proc/PID/status`), in KiB.
+fn memory() {
+    let monitor = Monitor::start_with_broker(
+        "schema: countersign.broker/v1\n\
+         providers: {script: {kind: scripted, script: '{folder}/script.json', clearance: internal}}\n",
+    );
+    // Answers of 900 KB that are none: the planner asks again until it has had enough of them.
+    let large = json!([{"text": "no JSON here "}, {"text": "0123456789", "times": 90_000}]);
+    let answers = json!([
+        {"when": "Give up", "times": 0, "json": {"thought": "t", "turn": {"give_up": {"reason": "measured"}}}},
+        {"generate": large, "times": 0, "delay": 20},
+    ]);
+    let script = json!({"schema": "countersign.script/v1", "answers": answers});
+    std::fs::write(monitor.path("script.json"), script.to_string()).unwrap();
+    let one = |name: &str| {
+        wait_for(name, || monitor.processes(name).len() == 1);
+        monitor.processes(name)[0]
+    };
+    println!("\nresident memory, KiB                              VmRSS  RssAnon    VmHWM");
+    let row = |what: &str, pid: u32| {
+        let [rss, anonymous, peak] = ["VmRSS", "RssAnon", "VmHWM"].map(|field| status(pid, field));
+        println!("{what:<48} {rss:>7} {anonymous:>8} {peak:>8}");
+    };
+    row("sealed planner, spare", one("countersign-planner"));
+    let case = monitor.pursue("Give up at once").unwrap();
+    monitor.watch(&case, |_| false);
+    let broker = one("countersign-broker");
+    row("broker, idle after a call", broker);
+    let case = monitor.pursue("Say more than anybody reads").unwrap();
+    let most = Cell::new((0, 0));
+    monitor.watch(&case, |_| {
+        let now = (status(broker, "VmRSS"), status(broker, "RssAnon"));
+        most.set(most.get().max(now));
+        false
+    });
+    let (rss, anonymous) = most.get();
+    println!("{:<48} {rss:>7} {anonymous:>8} {:>8}", "broker, while answers of 900 KB come", status(broker, "VmHWM"));
+}
+
+fn status(pid: u32, field: &str) -> u64 {
+    let text = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    let line = text.lines().find_map(|line| line.strip_prefix(field)?.strip_prefix(':')).unwrap();
+    line.trim().trim_end_matches(" kB").parse().unwrap()
 }
 
 fn planner(rounds: usize) {
