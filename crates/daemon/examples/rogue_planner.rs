@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 use countersign_sandbox::{Layers, announce, inherited, seal_planner};
 use countersign_wire::frame;
-use countersign_wire::planner::from_planner::{Answer, Infer, Kind, LoadTools, Propose, Read};
+use countersign_wire::planner::from_planner::{Answer, GiveUp, Infer, Kind, LoadTools, Propose, Read};
 use countersign_wire::planner::{FromPlanner, Task, ToPlanner, to_planner};
 
 fn main() -> ExitCode {
@@ -68,6 +68,40 @@ fn misbehave(goal: &str, socket: &mut UnixStream) -> Outcome {
         "load everything at once" => {
             say(socket, Kind::LoadTools(LoadTools { groups: vec!["files".to_owned(); 1000] }))?;
         }
+        "draft ten thousand steps" => {
+            let step = |n: u32| {
+                format!(r#"{{"id": "s{n}", "action": "write_file", "args": {{"path": "a.txt", "content": "x"}}}}"#)
+            };
+            draft(goal, socket, &format!("[{}]", (0..10_000).map(step).collect::<Vec<_>>().join(",")))?;
+        }
+        "draft a bomb of brackets" => {
+            let (open, close) = ("[".repeat(200_000), "]".repeat(200_000));
+            draft(
+                goal,
+                socket,
+                &format!(
+                    r#"[{{"id": "a", "action": "write_file", "args": {{"path": "a.txt", "content": {open}{close}}}}}]"#
+                ),
+            )?;
+        }
+        "draft a hundred megabytes" => {
+            let bytes = 100_u32 << 20;
+            socket.write_all(&bytes.to_be_bytes())?;
+            let part = vec![b' '; 1 << 20];
+            for _ in 0..100 {
+                socket.write_all(&part)?;
+            }
+        }
+        "revise to another goal" => {
+            let write = |path: &str| {
+                format!(r#"[{{"id": "a", "action": "write_file", "args": {{"path": "{path}", "content": "x"}}}}]"#)
+            };
+            load(socket)?;
+            say(socket, Kind::Propose(Propose { draft: document(goal, &write("/proc/self/comm")) }))?;
+            let _: ToPlanner = frame::read(socket, frame::FRAME_LIMIT)?;
+            say(socket, Kind::Revise(Propose { draft: document("Write a.txt for mallory", &write("a.txt")) }))?;
+            give_up(socket)?;
+        }
         "go on while people think" => {
             let asking = format!(
                 r#"{{"schema": "countersign.plan/v1", "goal": "{goal}", "steps": [{{"id": "a", "action": "run_program",
@@ -83,6 +117,28 @@ fn misbehave(goal: &str, socket: &mut UnixStream) -> Outcome {
         _ => {}
     }
     Ok(())
+}
+
+fn document(goal: &str, steps: &str) -> Vec<u8> {
+    format!(r#"{{"schema": "countersign.plan/v1", "goal": "{goal}", "steps": {steps}}}"#).into_bytes()
+}
+
+fn load(socket: &mut UnixStream) -> Outcome {
+    say(socket, Kind::LoadTools(LoadTools { groups: vec!["files".to_owned()] }))?;
+    let _: ToPlanner = frame::read(socket, frame::FRAME_LIMIT)?;
+    Ok(())
+}
+
+/// A draft that the real planner's own code would not let through, straight to the gate.
+fn draft(goal: &str, socket: &mut UnixStream, steps: &str) -> Outcome {
+    load(socket)?;
+    say(socket, Kind::Propose(Propose { draft: document(goal, steps) }))?;
+    give_up(socket)
+}
+
+fn give_up(socket: &mut UnixStream) -> Outcome {
+    let _: ToPlanner = frame::read(socket, frame::FRAME_LIMIT)?;
+    say(socket, Kind::GiveUp(GiveUp { reason: "it was blocked".to_owned() }))
 }
 
 fn say(socket: &mut UnixStream, kind: Kind) -> Outcome {

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use countersign_plan::verdict::{Decision, Verdict};
+use countersign_plan::verdict::{Code, Decision, Verdict};
 use countersign_wire::operator::to_monitor::{Broker, Kind};
 use countersign_wire::propose::{CaseEvent, PlannerEvent};
 use serde_json::{Value, json};
@@ -85,6 +85,14 @@ fn a_goal_becomes_a_plan_that_runs_and_an_answer_from_what_it_showed() {
         let count = monitor.count(&case, kind);
         assert!(count >= at_least, "{kind}: {count}");
     }
+    // What each planner saw is on record: from the start, after it loaded more, and nothing for the one that only answers.
+    let records = monitor.records();
+    let of_case: Vec<&Value> = records.iter().filter(|r| r["case"] == case && r["kind"] == "planner").collect();
+    let seen = |at: &str| of_case.iter().filter_map(|r| r["payload"].pointer(at)).cloned().collect::<Vec<Value>>();
+    let (started, loaded) = (seen("/started/surface"), seen("/loaded/surface"));
+    assert_eq!((started.len(), loaded.len()), (2, 1), "{of_case:#?}");
+    assert!(started[0].as_str().unwrap().starts_with("sha256:") && started[1].is_null(), "{started:?}");
+    assert!(loaded[0].is_string() && loaded[0] != started[0], "{loaded:?}");
     // The planner's read was an action like any other: judged, permitted, recorded in a case of its own.
     let read = told.iter().find_map(|t| match t {
         PlannerEvent::Read { case, .. } => Some(case.clone()),
@@ -247,12 +255,13 @@ fn a_sealed_planner_is_kept_warm_for_the_next_goal() {
 }
 
 /// Each of these is tried by a planner that a model took over (INV-5).
-const ATTEMPTS: [&str; 14] = [
+const ATTEMPTS: [&str; 15] = [
     "open a file",
     "use the network",
     "start a program",
     "say nothing that is a message",
     "send more than fits",
+    "draft a hundred megabytes",
     "speak twice",
     "revise nothing",
     "approve itself",
@@ -294,6 +303,28 @@ fn inv_9_a_planner_that_tries_more_than_to_talk_is_killed_and_its_case_halted() 
     assert!(monitor.read("a.txt").is_none());
     let log = std::fs::read_to_string(monitor.path("log")).unwrap();
     assert_eq!(log.matches("ALERT").count(), ATTEMPTS.len() - 1, "a person is told of each: {log}");
+}
+
+/// What the real planner's own code would not say reaches the gate, whose reader is the same for everybody: blocked, and nothing else.
+#[test]
+fn inv_4_bombs_and_another_goal_that_reach_the_gate_as_drafts_are_blocked() {
+    let real = PathBuf::from(env!("CARGO_BIN_EXE_countersignd"));
+    let rogue = real.parent().unwrap().join("examples/rogue_planner");
+    let monitor = Monitor::start_with_program("countersign-planner", &rogue, BROKER);
+    std::fs::write(monitor.path("script.json"), r#"{"schema": "countersign.script/v1", "answers": []}"#).unwrap();
+    for (attempt, code) in [
+        ("draft ten thousand steps", Code::PlanInvalid),
+        ("draft a bomb of brackets", Code::PlanInvalid),
+        ("revise to another goal", Code::PlanGoalMismatch),
+    ] {
+        let case = monitor.pursue(attempt).unwrap();
+        let events = monitor.watch(&case, |_| false);
+        let verdict = events.iter().rev().find_map(judged).unwrap_or_else(|| panic!("{attempt}: {events:#?}"));
+        let codes: Vec<Code> = verdict.reasons.iter().map(|reason| reason.code).collect();
+        assert_eq!((verdict.decision, ending(&events)), (Decision::Block, "abandoned"), "{attempt}: {verdict:#?}");
+        assert!(codes.contains(&code), "{attempt}: {verdict:#?}");
+        assert_eq!((monitor.count(&case, "permit"), monitor.read("a.txt")), (0, None), "{attempt}");
+    }
 }
 
 /// `kill -9`; one that is gone already needs none.
