@@ -32,6 +32,8 @@ enum Bug {
     KeepsApprovals,
     /// The end of a version ends the case.
     EndsTwice,
+    /// Who gave the goal gives it more budget too.
+    GivesItself,
 }
 
 #[derive(Debug, Clone)]
@@ -55,6 +57,8 @@ struct World {
     approved: Vec<u32>,
     /// An answer was taken while a version could still act.
     early: bool,
+    /// A person's word on a budget counted that was not asked for, or was the requester's own.
+    unasked: bool,
     /// How often the case ended.
     ends: u8,
 }
@@ -68,7 +72,18 @@ enum Action {
     GiveUp,
     Violate,
     Halt,
+    /// A budget is spent.
+    Pause,
+    /// A person answers that; whether it is the one who gave the goal.
+    Decide(Said, bool),
     Pass,
+}
+
+/// What a person says to a spent budget.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Said {
+    Yes,
+    No,
 }
 
 fn terms(version: u32, decision: Decision) -> Terms {
@@ -163,6 +178,7 @@ impl Model for Goal {
             unapproved: false,
             approved: Vec::new(),
             early: false,
+            unasked: false,
             ends: 0,
         }]
     }
@@ -175,6 +191,11 @@ impl Model for Goal {
         actions.extend([Action::Answer, Action::GiveUp, Action::Violate, Action::Halt]);
         if world.now == Timestamp::from_millis(START) {
             actions.push(Action::Pass);
+        }
+        if world.number < 2 && !is_active(world.stage()) {
+            actions.push(Action::Pause);
+            let words = [(Said::Yes, false), (Said::Yes, true), (Said::No, false)];
+            actions.extend(words.map(|(said, own)| Action::Decide(said, own)));
         }
         let say = |input| Action::Say(input);
         match world.stage() {
@@ -245,6 +266,16 @@ impl Model for Goal {
             Action::GiveUp => world.end(Ending::Abandoned),
             Action::Violate => world.stop(self, Cause::Violation),
             Action::Halt => world.stop(self, Cause::Operator),
+            Action::Pause => drop(world.pursuit.pause(world.now.plus(PATIENCE))),
+            Action::Decide(said, own) => {
+                let answer = if said == Said::Yes { Answer::Approve } else { Answer::Deny };
+                let (asked, active) = (world.pursuit.waits().is_some(), is_active(world.stage()));
+                let eyes = if self.bug == Some(Bug::GivesItself) { Eyes::Two } else { Eyes::Four };
+                if world.pursuit.decide(world.now, answer, false, own, eyes).is_ok() {
+                    world.unasked |= !asked || (own && said == Said::Yes);
+                    world.ends += u8::from(said == Said::No && !active);
+                }
+            }
             Action::Pass => {
                 world.now = world.now.plus(Span::from_secs(61));
                 let stage = world.version.as_ref().map(|case| case.stage().clone());
@@ -265,6 +296,9 @@ impl Model for Goal {
             Property::always("the case ends once, and only when it is over", |_, world: &World| {
                 let over = world.pursuit.over().is_some() && !is_active(world.stage());
                 world.ends == u8::from(over)
+            }),
+            Property::always("people's word on a budget is asked for, and somebody else's", |_, world: &World| {
+                !world.unasked
             }),
             Property::sometimes("answered after a revision", |_, world: &World| {
                 world.pursuit.over() == Some(Ending::Answered) && world.number == 2
@@ -308,6 +342,7 @@ fn a_seeded_bug_of_a_pursuit_is_found() {
         (Bug::KeepsApprovals, "approvals are a version's own"),
         (Bug::AnswersWhileItRuns, "no answer while something is under way"),
         (Bug::EndsTwice, "the case ends once, and only when it is over"),
+        (Bug::GivesItself, "people's word on a budget is asked for, and somebody else's"),
     ] {
         let wanted = HasDiscoveries::AllOf([property].into());
         let checker = Goal { bug: Some(bug) }.checker().threads(2).finish_when(wanted).target_state_count(400_000);
