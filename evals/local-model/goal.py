@@ -7,6 +7,7 @@ import json
 import os
 import pathlib
 import shutil
+import signal
 import statistics
 import subprocess
 import sys
@@ -17,6 +18,8 @@ import time
 
 def main():
     programs, port, context, seconds, *goals = sys.argv[1:]
+    # Whoever ends this ends what it started.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     # Not below a temporary folder: a plan may write there, as it may in its workspace.
     work = pathlib.Path(tempfile.mkdtemp(prefix=".countersign-local-model.", dir=pathlib.Path.home()))
     try:
