@@ -88,7 +88,8 @@ def rows(events):
     for event in events:
         if event.get("event") == "ended" and turns:
             report = event.get("report") or {}
-            turns[-1]["what"] = f"{turns[-1]['what']}; the end: {short(report.get('detail') or event['stage'])}"
+            if "gave up" not in turns[-1]["what"]:
+                turns[-1]["what"] += f"; the end: {short(report.get('detail') or event['stage'])}"
         if event.get("event") != "planner":
             continue
         kind = event["planner"]
@@ -104,9 +105,11 @@ def rows(events):
                 "judged": lambda: judged(event["verdict"]),
                 "answering": lambda: "goes on to the answer",
                 "answered": lambda: f"answered: “{short(event['text'])}”",
-                "gave_up": lambda: f"gave up: {short(event['reason'])}",
             }.get(kind)
-            if what:
+            if kind == "gave_up":
+                # Whatever the last turn was, the planner ends here: a question that nobody answered is no repair.
+                turns[-1]["what"] += f"; gave up: {short(event['reason'])}"
+            elif what:
                 turns[-1]["what"], turns[-1]["repair"] = what(), kind == "judged" and event["verdict"]["decision"] == "block"
     return turns
 
