@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use countersign_gate::configuration::Configuration;
-use countersign_plan::confinement::Owner;
+use countersign_plan::confinement::{Minimum, Owner};
 use countersign_plan::digest::Digest;
 use countersign_plan::document::{self, Bounds};
 use countersign_plan::tool::Manifest;
@@ -25,6 +25,7 @@ use countersign_policy::trust_base::{self, Layer, Origin as From};
 use crate::changes::Services;
 use crate::folders::Folders;
 use crate::peer::Peer;
+use crate::toolchain::Toolchain;
 
 /// Compiled configurations that are kept.
 const KEPT: usize = 64;
@@ -38,6 +39,7 @@ pub(crate) struct Configurations {
     own: Vec<String>,
     user: PathBuf,
     home: String,
+    toolchain: Toolchain,
     trusted: BTreeSet<(String, Digest)>,
     services: Services,
     cache: HashMap<String, (Vec<Stamp>, Arc<Configuration>)>,
@@ -74,6 +76,7 @@ impl Configurations {
         Ok(Self {
             own,
             user: folders.config.join("countersign.yaml"),
+            toolchain: Toolchain::of(&home)?,
             home,
             trusted: BTreeSet::new(),
             services: Services::default(),
@@ -86,25 +89,9 @@ impl Configurations {
         self.own.clone()
     }
 
-    /// Toolchain roots of this user that exist.
-    pub(crate) fn toolchains(&self) -> Vec<String> {
-        let names = [".cargo", ".rustup", ".pyenv", ".nvm", ".local/bin", ".local/lib", "go"];
-        let roots =
-            names.iter().map(|name| Path::new(&self.home).join(name)).filter_map(|path| path.canonicalize().ok());
-        roots.filter(|path| path.is_dir()).filter_map(|path| path.to_str().map(str::to_owned)).collect()
-    }
-
-    /// Files with credentials inside of toolchain roots.
-    pub(crate) fn credentials(&self) -> Vec<String> {
-        let names = [".cargo/credentials.toml", ".cargo/credentials", ".pyenv/.pypirc"];
-        let paths =
-            names.iter().map(|name| Path::new(&self.home).join(name)).filter_map(|path| path.canonicalize().ok());
-        paths.filter_map(|path| path.to_str().map(str::to_owned)).collect()
-    }
-
-    /// Folders of toolchains in which programs are found by name.
-    pub(crate) fn program_folders(&self) -> Vec<PathBuf> {
-        [".cargo/bin", ".local/bin", ".pyenv/shims"].iter().map(|name| Path::new(&self.home).join(name)).collect()
+    /// What programs find besides their work folder.
+    pub(crate) const fn toolchain(&self) -> &Toolchain {
+        &self.toolchain
     }
 
     /// From now on the file counts in full while its content has this digest.
@@ -135,6 +122,13 @@ impl Configurations {
         let real = Path::new(cwd).canonicalize().map_err(|e| format!("working folder {cwd}: {e}"))?;
         let cwd = real.to_str().ok_or("the working folder is not UTF-8")?.to_owned();
         self.compiled(&Origin { cwd, deployment: deployment.to_owned(), uid: peer.uid, gid: peer.gid })
+    }
+
+    /// Whether the user's own deployment, wherever the work is, takes a sandbox without namespaces.
+    pub(crate) fn takes_no_namespaces(&mut self) -> bool {
+        let (uid, gid) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
+        let origin = Origin { cwd: "/".to_owned(), deployment: String::new(), uid, gid };
+        self.compiled(&origin).is_ok_and(|(found, _)| found.minimum() == Minimum::NoUserns)
     }
 
     /// The configuration of a case as it is on disk now.

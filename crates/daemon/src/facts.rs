@@ -1,6 +1,6 @@
 //! The machine as decisions see it: links, identities, programs, read from the file system at the time of asking.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::fs;
 use std::io;
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, PermissionsExt as _};
@@ -8,11 +8,14 @@ use std::path::{Component, Path, PathBuf};
 
 use countersign_habit::history::History;
 use countersign_plan::access::FileIdentity;
+use countersign_plan::confinement::Profile;
 use countersign_plan::deed::{Deed, Departure};
 use countersign_plan::digest::Digest;
 use countersign_plan::inspection::{Inspection, Subject};
-use countersign_policy::facts::{Below, Closure, Evaluation, Extent, Facts, NotInspected, PathFact, PathKind};
+use countersign_policy::deployment::SandboxMinimum;
+use countersign_policy::facts::{Below, Closure, Evaluation, Extent, Facts, Lack, NotInspected, PathFact, PathKind};
 use countersign_policy::flow::Session;
+use serde_json::Value;
 
 use crate::closure;
 use crate::inspector::Sitting;
@@ -31,6 +34,34 @@ const SNAPSHOT_NAMES: usize = 50_000;
 /// How many entries a listing looks at before it says that it was cut.
 const LISTING_LIMIT: usize = 200_000;
 
+/// Features without which everything runs all the same.
+const SPARE: [&str; 2] = ["cgroup", "overlay"];
+
+/// What is missing for a step of this profile, by name and with what to do.
+fn lacks(capabilities: &Value, minimum: SandboxMinimum, profile: Profile) -> Option<Lack> {
+    match capabilities.get("level").and_then(Value::as_str) {
+        Some("full") => return None,
+        Some("no_userns") if minimum == SandboxMinimum::NoUserns && profile == Profile::None => return None,
+        Some(_) | None => {}
+    }
+    let findings = capabilities.get("findings").and_then(Value::as_array);
+    let missing = findings.into_iter().flatten().filter_map(|finding| {
+        let word = |key: &str| finding.get(key).and_then(Value::as_str);
+        let feature = word("feature").filter(|feature| !SPARE.contains(feature))?;
+        let lacking = finding.get("available").and_then(Value::as_bool) != Some(true);
+        lacking.then(|| format!("{feature} ({})", word("found").unwrap_or("not found")))
+    });
+    let missing: Vec<String> = missing.collect();
+    let what =
+        if profile == Profile::None { "a built-in file tool here" } else { "a program, which takes every layer" };
+    Some(Lack {
+        missing: format!("this machine cannot confine {what}: it lacks {}", missing.join(", ")),
+        fix: "have the kernel give it (`countersign doctor` says what it is for); built-in file tools alone run without namespaces where \
+              your own deployment says `sandbox: {minimum: no_userns}`"
+            .to_owned(),
+    })
+}
+
 /// This machine.
 #[derive(Debug)]
 pub(crate) struct Machine<'a> {
@@ -46,6 +77,8 @@ pub(crate) struct Machine<'a> {
     pub(crate) spent: Option<&'a HashSet<Digest>>,
     /// What the evaluator said, and of what.
     pub(crate) evaluated: Option<&'a Evaluated>,
+    /// What the kernel can enforce, as the zygote found it.
+    pub(crate) capabilities: &'a Value,
     /// Who reads command lines and texts; nobody where there is none.
     pub(crate) sitting: Option<&'a Sitting>,
 }
@@ -53,6 +86,10 @@ pub(crate) struct Machine<'a> {
 impl Facts for Machine<'_> {
     fn resolve(&self, path: &str) -> PathFact {
         resolve(Path::new(path)).unwrap_or(PathFact { kind: PathKind::Unreadable, ..PathFact::default() })
+    }
+
+    fn lacks(&self, minimum: SandboxMinimum, profile: Profile) -> Option<Lack> {
+        lacks(self.capabilities, minimum, profile)
     }
 
     fn below(&self, dir: &str, wanted: &dyn Fn(&str) -> bool, limit: usize) -> Below {
@@ -108,7 +145,10 @@ impl Facts for Machine<'_> {
 
     fn fit_snapshot(&self, paths: &[&str]) -> bool {
         let mut left = Budget { bytes: SNAPSHOT_LIMIT, names: SNAPSHOT_NAMES };
-        paths.iter().all(|path| left.take(Path::new(path)))
+        let paths: BTreeSet<&Path> = paths.iter().map(Path::new).collect();
+        // What lies in a folder that is kept is kept with it, once.
+        let outermost = |path: &&Path| !path.ancestors().skip(1).any(|above| paths.contains(above));
+        paths.iter().copied().filter(outermost).all(|path| left.take(path))
     }
 
     fn program(&self, name: &str) -> Option<String> {
@@ -226,9 +266,12 @@ fn resolve(path: &Path) -> io::Result<PathFact> {
 mod tests {
     use std::os::unix::fs::symlink;
 
+    use countersign_plan::confinement::Profile;
+    use countersign_policy::deployment::SandboxMinimum;
     use countersign_policy::facts::{Extent, Facts as _, PathKind};
+    use serde_json::{Value, json};
 
-    use super::Machine;
+    use super::{Machine, lacks};
 
     fn machine() -> Machine<'static> {
         Machine {
@@ -238,6 +281,7 @@ mod tests {
             history: countersign_habit::history::History::EMPTY,
             spent: None,
             evaluated: None,
+            capabilities: &Value::Null,
             sitting: None,
         }
     }
@@ -279,9 +323,31 @@ mod tests {
         let large = std::fs::File::create(folder.path().join("large")).unwrap();
         large.set_len(super::SNAPSHOT_LIMIT).unwrap();
         assert!(!machine().fit_snapshot(&[&root]));
+        // A program may write the folder, and is known to write the file: that is one copy and not two.
+        large.set_len(super::SNAPSHOT_LIMIT - 4096).unwrap();
+        let inside = format!("{root}/large");
+        assert!(machine().fit_snapshot(&[&inside, &root, &root]));
         large.set_len(0).unwrap();
         let _socket = std::os::unix::net::UnixListener::bind(folder.path().join("socket")).unwrap();
         assert!(!machine().fit_snapshot(&[&root]));
+    }
+
+    /// Below the minimum nothing runs, and what is missing is named; what the machine cannot say counts as missing.
+    #[test]
+    fn what_a_machine_lacks_is_named_with_what_to_do() {
+        let finding = |feature: &str, available: bool| json!({"feature": feature, "available": available, "found": "refused", "meaning": ""});
+        let whole = json!({"level": "full", "findings": [finding("cgroup", false)]});
+        let bare = json!({"level": "no_userns", "findings": [
+            finding("landlock", true), finding("namespaces", false), finding("cgroup", false)]});
+        let (full, less) = (SandboxMinimum::Full, SandboxMinimum::NoUserns);
+        assert_eq!(lacks(&whole, full, Profile::Toolchain), None);
+        assert_eq!(lacks(&bare, less, Profile::None), None);
+        for (minimum, profile) in [(full, Profile::None), (less, Profile::Exact), (less, Profile::Toolchain)] {
+            let lack = lacks(&bare, minimum, profile).unwrap();
+            assert!(lack.missing.ends_with("it lacks namespaces (refused)"), "{lack:?}");
+            assert!(lack.fix.contains("no_userns") && lack.fix.contains("doctor"), "{lack:?}");
+        }
+        assert!(lacks(&Value::Null, less, Profile::None).is_some());
     }
 
     /// `lesson_07`: a planted file named like a program does not become it.

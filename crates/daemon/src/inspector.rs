@@ -66,6 +66,7 @@ pub(crate) struct Inspectors {
 struct Shared {
     zygote: Zygote,
     monitor: Monitor,
+    without_namespaces: bool,
     second: Second,
     pool: Mutex<Pool>,
     changed: Condvar,
@@ -98,9 +99,15 @@ impl Inspectors {
     ///
     /// # Errors
     /// A classifier is wanted, and how is not understood.
-    pub(crate) fn start(zygote: Zygote, monitor: Monitor, config: &Path) -> Result<Self, String> {
+    pub(crate) fn start(
+        zygote: Zygote,
+        monitor: Monitor,
+        config: &Path,
+        without_namespaces: bool,
+    ) -> Result<Self, String> {
         let second = Second::start(config, zygote.clone(), monitor.clone())?;
-        let shared = Shared { zygote, monitor, second, pool: Mutex::default(), changed: Condvar::new() };
+        let shared =
+            Shared { zygote, monitor, without_namespaces, second, pool: Mutex::default(), changed: Condvar::new() };
         let inspectors = Self { shared: Arc::new(shared) };
         inspectors.keep();
         Ok(inspectors)
@@ -122,7 +129,8 @@ impl Inspectors {
         for _ in 0..missing {
             let shared = Arc::clone(&self.shared);
             let listener = Box::new(move |id, event| shared.hear(id, event));
-            let kind = to_zygote::Kind::SpawnInspector(SpawnInspector {});
+            let kind =
+                to_zygote::Kind::SpawnInspector(SpawnInspector { without_namespaces: self.shared.without_namespaces });
             if let Err(e) = self.shared.zygote.ask(kind, &[], listener) {
                 self.shared.missed(format!("no zygote: {e}"));
             }

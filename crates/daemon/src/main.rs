@@ -17,6 +17,7 @@ mod past;
 mod peer;
 mod sockets;
 mod start;
+mod toolchain;
 mod zygote;
 
 use std::io::Write as _;

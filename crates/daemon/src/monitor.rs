@@ -122,6 +122,8 @@ pub(crate) struct State {
     pub(crate) configurations: Configurations,
     pub(crate) folders: Folders,
     pub(crate) capabilities: serde_json::Value,
+    /// Whether planners may go without namespaces: what the user's own deployment takes.
+    pub(crate) without_namespaces: bool,
     pub(crate) runs: HashMap<CaseId, run::Run>,
     pub(crate) watchers: watch::Watchers,
     pub(crate) rates: propose::Rates,

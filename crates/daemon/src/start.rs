@@ -30,6 +30,7 @@ use crate::folders::{Folders, private_folder};
 use crate::inspector::Inspectors;
 use crate::monitor::{Brokerage, Command, Evaluations, Monitor, State, erased_before, remove_snapshots};
 use crate::past::{Past, Told};
+use crate::toolchain::Access;
 use crate::{keys, sockets, zygote};
 
 const USAGE: &str = "usage: countersignd --state DIR --runtime DIR --config DIR [--four-eyes] [--environment]
@@ -160,7 +161,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), String> {
         signature: Vec::new(),
     };
     let capabilities = zygote.boot(boot).map_err(text("zygote"))?;
-    let inspectors = Inspectors::start(zygote.clone(), monitor.clone(), &folders.config)?;
+    let without_namespaces = configurations.takes_no_namespaces();
+    let inspectors = Inspectors::start(zygote.clone(), monitor.clone(), &folders.config, without_namespaces)?;
     let (propose, operate) = {
         let _inside = runtime.enter();
         sockets::bind(&folders.runtime).map_err(|e| format!("{}: {e}", folders.runtime.display()))?
@@ -177,6 +179,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), String> {
         configurations,
         folders,
         capabilities: serde_json::from_slice(&capabilities).unwrap_or_default(),
+        without_namespaces,
         runs: Default::default(),
         watchers: Default::default(),
         rates: Default::default(),
@@ -315,41 +318,17 @@ pub(crate) const KEY_NAME: &str = "countersign";
 
 fn places(folders: &Folders, configurations: &Configurations) -> Places {
     let text = |path: PathBuf| path.to_string_lossy().into_owned();
+    let toolchain = configurations.toolchain();
     Places {
-        system: existing(&SYSTEM),
-        readable: existing(&READABLE),
-        toolchains: configurations.toolchains(),
-        hidden: configurations.credentials(),
+        system: toolchain.system(Access::Run),
+        readable: toolchain.system(Access::Read),
+        toolchains: toolchain.of_user(Access::Run),
+        hidden: toolchain.of_user(Access::Hide),
         own: configurations.own_folders(),
         memory: text(folders.state.join(MEMORY)),
         snapshots: text(folders.state.join(SNAPSHOTS)),
         snapshot_limit: crate::facts::SNAPSHOT_LIMIT,
     }
-}
-
-/// Where programs and libraries live.
-const SYSTEM: [&str; 7] = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];
-
-/// The public configuration that programs need to start: no private key, no password hash, no `/etc` as a whole.
-const READABLE: [&str; 12] = [
-    "/etc/alternatives",
-    "/etc/ca-certificates.conf",
-    "/etc/group",
-    "/etc/hosts",
-    "/etc/ld.so.cache",
-    "/etc/localtime",
-    "/etc/mime.types",
-    "/etc/nsswitch.conf",
-    "/etc/passwd",
-    "/etc/protocols",
-    "/etc/services",
-    "/etc/ssl/certs",
-];
-
-/// Those of the list that are there and are no links.
-fn existing(paths: &[&str]) -> Vec<String> {
-    let real = |path: &&&str| std::fs::symlink_metadata(path).is_ok_and(|meta| meta.is_dir() || meta.is_file());
-    paths.iter().filter(real).map(|path| (*path).to_owned()).collect()
 }
 
 fn kernel() -> String {

@@ -6,12 +6,13 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 
 use countersign_plan::access::FileIdentity;
-use countersign_plan::confinement::PathLink;
+use countersign_plan::confinement::{PathLink, Profile};
 use countersign_plan::deed::{Deed, Departure};
 use countersign_plan::digest::Digest;
 use countersign_plan::inspection::{Inspection, Subject};
 use countersign_plan::verdict::{Code, Decision, Reason};
 
+use crate::deployment::SandboxMinimum;
 use crate::flow::Session;
 
 /// What a path names on this machine.
@@ -89,6 +90,15 @@ pub enum Evaluation {
     Failed(String),
 }
 
+/// What a machine lacks to confine a step.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lack {
+    /// What is missing, and why.
+    pub missing: String,
+    /// What to do about it.
+    pub fix: String,
+}
+
 /// The machine as decisions see it. Answers must not change within one review.
 pub trait Facts {
     /// What the absolute, lexically normalised `path` names.
@@ -99,6 +109,12 @@ pub trait Facts {
 
     /// Actions that this principal proposed in the last minute.
     fn recent_actions(&self) -> u32;
+
+    /// What this machine lacks to confine a step of that profile as far as the deployment wants; nothing where it is not asked.
+    fn lacks(&self, minimum: SandboxMinimum, profile: Profile) -> Option<Lack> {
+        let _ = (minimum, profile);
+        None
+    }
 
     /// What the evaluator said of exactly this draft under exactly this policy.
     fn evaluation(&self, draft: Digest, policy: Digest) -> Evaluation {
@@ -189,6 +205,10 @@ impl Facts for Watched<'_> {
 
     fn departure(&self, deed: &Deed) -> Departure {
         self.facts.departure(deed)
+    }
+
+    fn lacks(&self, minimum: SandboxMinimum, profile: Profile) -> Option<Lack> {
+        self.facts.lacks(minimum, profile)
     }
 
     fn evaluation(&self, draft: Digest, policy: Digest) -> Evaluation {

@@ -35,7 +35,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::changes::Changes;
-use crate::deployment::Deployment;
+use crate::deployment::{Deployment, SANDBOX_MINIMUM};
 use crate::facts::{Facts, Watched};
 use crate::flow::{Level, Proof, Session, Terms, check as flow_check};
 use crate::policy::{Matches, Policy};
@@ -184,6 +184,7 @@ pub fn review(request: &Request<'_>) -> Review {
     let proof = view.into_proof();
     reasons.extend(flow::crossed(&proof.crossings));
     reasons.extend(unproved(request, &proof, &steps));
+    reasons.extend(unconfined(request, &steps));
     reasons.extend(watched.failed());
     finish(reasons, quorums, risk, (steps, proof))
 }
@@ -224,6 +225,14 @@ pub fn matches<T>(request: &Request<'_>, each: &dyn Fn(&StepId, &Matches<'_>, Ve
             each(&step.step.id, &judge::matches(request, step, totals.of(i)), asks)
         })
         .collect()
+}
+
+/// The first step that this machine cannot confine as far as the deployment wants. Where an outside agent acts nothing is confined here.
+fn unconfined(request: &Request<'_>, steps: &[StepReview]) -> Option<Reason> {
+    let minimum = request.deployment.document().sandbox.as_ref().and_then(|sandbox| sandbox.minimum);
+    let lack = |step: &StepReview| request.facts.lacks(minimum.unwrap_or(SANDBOX_MINIMUM), step.profile);
+    let (step, lack) = steps.iter().filter(|_| request.mode == Mode::Managed).find_map(|s| Some((s, lack(s)?)))?;
+    Some(Reason::new(Code::SandboxMissing, Decision::Block, lack.missing).at(&step.id).fix(lack.fix))
 }
 
 /// The checker reads the label proof by itself; a proof that it does not follow blocks.

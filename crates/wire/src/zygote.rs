@@ -61,15 +61,27 @@ pub mod to_zygote {
 
     /// Start an executor, sealed: no file, no network, no program, one socket.
     #[derive(Clone, PartialEq, prost::Message)]
-    pub struct SpawnExecutor {}
+    pub struct SpawnExecutor {
+        /// Whether it may go without namespaces where the kernel gives none: the deployment's `sandbox.minimum`.
+        #[prost(bool, tag = "1")]
+        pub without_namespaces: bool,
+    }
 
     /// Start a planner, sealed likewise.
     #[derive(Clone, PartialEq, prost::Message)]
-    pub struct SpawnPlanner {}
+    pub struct SpawnPlanner {
+        /// Whether it may go without namespaces where the kernel gives none: the deployment's `sandbox.minimum`.
+        #[prost(bool, tag = "1")]
+        pub without_namespaces: bool,
+    }
 
     /// Start an inspector, sealed likewise. A text that takes it over makes it lie about every later one: how long one is kept is the monitor's choice.
     #[derive(Clone, PartialEq, prost::Message)]
-    pub struct SpawnInspector {}
+    pub struct SpawnInspector {
+        /// Whether it may go without namespaces where the kernel gives none: the deployment's `sandbox.minimum`.
+        #[prost(bool, tag = "1")]
+        pub without_namespaces: bool,
+    }
 
     /// Start a classifier, sealed likewise, with the encoder's weights and vocabulary as descriptors beside the message.
     #[derive(Clone, PartialEq, prost::Message)]

@@ -69,6 +69,8 @@ pub(crate) struct Programs {
     executor: Result<OwnedFd, io::Error>,
     planner: Result<OwnedFd, io::Error>,
     inspector: Result<OwnedFd, io::Error>,
+    /// Whether the kernel gives no namespaces.
+    pub(crate) are_bare: bool,
 }
 
 impl Programs {
@@ -84,6 +86,7 @@ impl Programs {
             executor: open("countersign-executor"),
             planner: open("countersign-planner"),
             inspector: open("countersign-inspector"),
+            are_bare: false,
         })
     }
 
@@ -94,28 +97,45 @@ impl Programs {
         }
     }
 
+    /// A process with one socket and nothing else. Without namespaces, where it may go so, only if the kernel gives none: the other
+    /// layers end it at the first forbidden call.
+    fn sealed(&self, program: OwnedFd, name: &std::ffi::CStr, limits: Limits, without_namespaces: bool) -> Request {
+        let identity = Identity::of_nobody(&program);
+        let bare = without_namespaces && self.are_bare;
+        Request {
+            program,
+            arguments: vec![name.into()],
+            descriptors: Vec::new(),
+            view: View::default(),
+            limits,
+            identity,
+            network: Network::None,
+            requirement: if bare { Requirement::NoUserNamespaces } else { Requirement::Full },
+        }
+    }
+
     /// Starts an executor: no view, no network, no program, one socket.
-    pub(crate) fn executor(&self) -> Result<Started, StartError> {
+    pub(crate) fn executor(&self, without_namespaces: bool) -> Result<Started, StartError> {
         let program = Self::get(&self.executor, "countersign-executor")?;
-        start(sealed(program, c"countersign-executor", Limits::planner()), None)
+        start(self.sealed(program, c"countersign-executor", Limits::planner(), without_namespaces), None)
     }
 
     /// Starts a planner, confined likewise.
-    pub(crate) fn planner(&self) -> Result<Started, StartError> {
+    pub(crate) fn planner(&self, without_namespaces: bool) -> Result<Started, StartError> {
         let program = Self::get(&self.planner, "countersign-planner")?;
-        start(sealed(program, c"countersign-planner", Limits::planner()), None)
+        start(self.sealed(program, c"countersign-planner", Limits::planner(), without_namespaces), None)
     }
 
     /// Starts an inspector, confined likewise.
-    pub(crate) fn inspector(&self) -> Result<Started, StartError> {
+    pub(crate) fn inspector(&self, without_namespaces: bool) -> Result<Started, StartError> {
         let program = Self::get(&self.inspector, "countersign-inspector")?;
-        start(sealed(program, c"countersign-inspector", Limits::inspector()), None)
+        start(self.sealed(program, c"countersign-inspector", Limits::inspector(), without_namespaces), None)
     }
 
     /// Starts a classifier, confined likewise: an inspector with another word and the encoder's files.
     pub(crate) fn classifier(&self, files: Vec<OwnedFd>) -> Result<Started, StartError> {
         let program = Self::get(&self.inspector, "countersign-inspector")?;
-        let mut request = sealed(program, c"countersign-inspector", Limits::inspector());
+        let mut request = self.sealed(program, c"countersign-inspector", Limits::inspector(), false);
         request.arguments.push(c"classifier".into());
         request.descriptors = files;
         start(request, None)
@@ -148,20 +168,6 @@ struct Request {
     identity: Identity,
     network: Network,
     requirement: Requirement,
-}
-
-fn sealed(program: OwnedFd, name: &std::ffi::CStr, limits: Limits) -> Request {
-    let identity = Identity::of_nobody(&program);
-    Request {
-        program,
-        arguments: vec![name.into()],
-        descriptors: Vec::new(),
-        view: View::default(),
-        limits,
-        identity,
-        network: Network::None,
-        requirement: Requirement::Full,
-    }
 }
 
 fn start(request: Request, lifetime: Option<Duration>) -> Result<Started, StartError> {

@@ -4,6 +4,7 @@ use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
+use countersign_sandbox::Level;
 use countersign_wire::rights;
 use countersign_wire::step::ORDER_LIMIT;
 use countersign_wire::zygote::from_zygote::{self, Booted, Exited, Refused, Spawned};
@@ -78,14 +79,22 @@ impl Zygote<'_> {
             None => refused(false, "a command of a kind that this version does not know".to_owned()),
             Some(to_zygote::Kind::Boot(boot)) => match self.authority.boot(boot) {
                 Ok(()) => {
-                    let capabilities = serde_json::to_vec(&countersign_sandbox::probe()).unwrap_or_default();
+                    let probe = countersign_sandbox::probe();
+                    self.programs.are_bare = probe.level == Level::NoUserns;
+                    let capabilities = serde_json::to_vec(&probe).unwrap_or_default();
                     from_zygote::Kind::Booted(Booted { capabilities })
                 }
                 Err(e) => refused(e.is_violation(), e.to_string()),
             },
-            Some(to_zygote::Kind::SpawnExecutor(_)) => return self.started(message.id, self.programs.executor()),
-            Some(to_zygote::Kind::SpawnPlanner(_)) => return self.started(message.id, self.programs.planner()),
-            Some(to_zygote::Kind::SpawnInspector(_)) => return self.started(message.id, self.programs.inspector()),
+            Some(to_zygote::Kind::SpawnExecutor(executor)) => {
+                return self.started(message.id, self.programs.executor(executor.without_namespaces));
+            }
+            Some(to_zygote::Kind::SpawnPlanner(planner)) => {
+                return self.started(message.id, self.programs.planner(planner.without_namespaces));
+            }
+            Some(to_zygote::Kind::SpawnInspector(inspector)) => {
+                return self.started(message.id, self.programs.inspector(inspector.without_namespaces));
+            }
             Some(to_zygote::Kind::SpawnClassifier(_)) => {
                 return self.started(message.id, self.programs.classifier(rights));
             }

@@ -147,6 +147,10 @@ impl Place {
 pub(crate) struct Ran(Output);
 
 impl Ran {
+    pub(crate) const fn of(output: Output) -> Self {
+        Self(output)
+    }
+
     pub(crate) fn code(&self) -> i32 {
         self.0.status.code().unwrap()
     }

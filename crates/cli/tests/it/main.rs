@@ -17,4 +17,5 @@ mod monitor;
 mod offline;
 mod pinning;
 mod proposals;
+mod sandbox;
 mod terminal;

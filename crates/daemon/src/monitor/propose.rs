@@ -112,11 +112,12 @@ impl State {
         let sitting = self.inspectors.sitting(answers);
         let machine = Machine {
             recent: known.recent,
-            program_folders: self.configurations.program_folders(),
+            program_folders: self.configurations.toolchain().program_folders(),
             session: &known.session,
             history: &known.history,
             spent: known.proposed.then(|| self.past.spent()),
             evaluated: known.evaluated.as_ref(),
+            capabilities: &self.capabilities,
             sitting: Some(&sitting),
         };
         let moment = Moment { wall: self.clock.wall(), monotonic: Span::from_millis(self.clock.monotonic_ms()) };

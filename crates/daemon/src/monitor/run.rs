@@ -5,6 +5,7 @@ use std::os::fd::OwnedFd;
 
 use countersign_gate::event::{Event, Report, Said};
 use countersign_gate::permit::Permit;
+use countersign_plan::confinement::Minimum;
 use countersign_plan::envelope::CountersignedPlan;
 use countersign_plan::id::{CaseId, StepId};
 use countersign_plan::key::PublicKey;
@@ -102,7 +103,9 @@ impl State {
         };
         let first = ToExecutor { kind: Some(to_executor::Kind::Start(start)) };
         let listener = self.listener(case.clone(), RunEvent::Executor);
-        match self.zygote.ask(to_zygote::Kind::SpawnExecutor(to_zygote::SpawnExecutor {}), &[], listener) {
+        let without_namespaces = self.may_lack_namespaces(&case);
+        let spawn = to_zygote::SpawnExecutor { without_namespaces };
+        match self.zygote.ask(to_zygote::Kind::SpawnExecutor(spawn), &[], listener) {
             Ok(id) => {
                 self.runs.insert(
                     case,
@@ -111,6 +114,12 @@ impl State {
             }
             Err(e) => self.event(Event::ExecutorLost { case, reason: format!("no zygote: {e}") }, Answer::Nobody),
         }
+    }
+
+    /// Whether the deployment of a case takes a sandbox without namespaces.
+    fn may_lack_namespaces(&mut self, case: &CaseId) -> bool {
+        let Some(summary) = self.gate.case(case) else { return false };
+        self.configurations.for_origin(&summary.origin).is_ok_and(|(found, _)| found.minimum() == Minimum::NoUserns)
     }
 
     /// Sends the executor of a case something; a channel that is full or gone counts as a lost executor.

@@ -30,6 +30,7 @@ mod life;
 mod network;
 mod outside;
 mod past;
+mod snapshots;
 mod states;
 mod thinker;
 mod told;

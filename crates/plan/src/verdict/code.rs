@@ -64,6 +64,7 @@ codes! {
     ToolReference = "tool.reference", "A reference stands where the tool needs a literal.";
     ToolSecretRefused = "tool.secret_refused", "A secret stands where the tool takes none.";
     ToolSecretExposed = "tool.secret_exposed", "The tool would see the value of a secret itself.";
+    SandboxMissing = "sandbox.missing", "This machine cannot confine a step as far as the deployment wants.";
     ToolDriverUnavailable = "tool.driver_unavailable", "The tool is known but nothing here can carry it out.";
     ToolChanged = "tool.changed", "The definition is not the one that the plan pinned.";
     PolicyDeny = "policy.deny", "A deny rule matched.";

@@ -61,7 +61,7 @@ impl Zygote {
     }
 
     fn inspector(&self, id: u64) -> (Enforcement, UnixStream) {
-        self.ask(id, to_zygote::Kind::SpawnInspector(to_zygote::SpawnInspector {}));
+        self.ask(id, to_zygote::Kind::SpawnInspector(to_zygote::SpawnInspector::default()));
         match self.hear(id) {
             (from_zygote::Kind::Spawned(spawned), mut rights) => {
                 (serde_json::from_slice(&spawned.enforcement).unwrap(), UnixStream::from(rights.remove(0)))
@@ -127,7 +127,7 @@ fn inv_5_an_inspector_computes_on_its_socket_and_nothing_else() {
 fn an_inspector_that_is_not_installed_is_refused_and_the_zygote_goes_on() {
     let zygote = Zygote::beside(&[]);
     for id in [1, 2] {
-        zygote.ask(id, to_zygote::Kind::SpawnInspector(to_zygote::SpawnInspector {}));
+        zygote.ask(id, to_zygote::Kind::SpawnInspector(to_zygote::SpawnInspector::default()));
         match zygote.hear(id) {
             (from_zygote::Kind::Refused(refused), rights) => {
                 assert!(refused.message.contains("countersign-inspector is not installed"), "{}", refused.message);

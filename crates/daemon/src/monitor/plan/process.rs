@@ -100,7 +100,11 @@ impl State {
     pub(super) fn spawn_planner(&self) -> io::Result<Process> {
         let monitor = self.monitor.clone();
         let listener = move |id, event| monitor.send(Command::Planner { id, event: PlannerEvent::Child(event) });
-        let id = self.zygote.ask(to_zygote::Kind::SpawnPlanner(SpawnPlanner {}), &[], Box::new(listener))?;
+        let id = self.zygote.ask(
+            to_zygote::Kind::SpawnPlanner(SpawnPlanner { without_namespaces: self.without_namespaces }),
+            &[],
+            Box::new(listener),
+        )?;
         let heard = Arc::new(Semaphore::new(AHEAD));
         Ok(Process { id, to: None, enforcement: None, heard, silent: false, exited: None })
     }
