@@ -424,6 +424,11 @@ impl Touch {
         changes(self.effect)
     }
 
+    /// Whether it is a push to a remote that the repository's own configuration names.
+    pub(crate) fn is_push(&self) -> bool {
+        self.effect == Effect::Send && self.by == By::Command && self.name.starts_with("git push")
+    }
+
     /// Whether a reference has still to name it.
     pub(crate) fn is_open(&self) -> bool {
         self.name.is_empty()

@@ -13,6 +13,7 @@ mod label;
 mod proof;
 mod session;
 mod sink;
+mod told;
 
 pub use check::{ProofError, Terms, check};
 pub use crossing::{Crossing, Crossings, Form};

@@ -4,6 +4,7 @@
 //! steps are put together and the strictest decides. An allow rule replaces the default of an effect and nothing else: what is
 //! irreversible, restricted, protected, paid or administered still asks.
 
+mod around;
 mod below;
 mod bounds;
 mod carried;

@@ -1,16 +1,17 @@
 //! What a plan's earlier steps wrote: a script that is written and then run is read before it runs, and one whose text nobody
 //! knows is asked about.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use countersign_plan::pointer::Pointer;
-use countersign_plan::tool::{Definition, Driver, TargetKind};
+use countersign_plan::tool::{Definition, Driver, Effect, TargetKind};
 use countersign_plan::value::Expr;
 use serde::{Deserialize, Serialize};
 
 use super::arguments::Arg;
 use super::{By, Derived, Touch};
 use crate::deployment::Standing;
+use crate::facts::PathKind;
 use crate::paths::is_within;
 
 /// The longest text that is kept, and all of them together, in bytes.
@@ -28,16 +29,25 @@ pub(crate) struct Written {
     pub(crate) texts: BTreeMap<String, String>,
     /// Files and folders whose content is not, and the farthest host that it may come from.
     opaque: BTreeMap<String, Option<Standing>>,
+    /// Files that were made, as far as anybody can tell: nothing was there before, or nobody knew of it.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    made: BTreeSet<String>,
     /// Whether more was written than is remembered.
     overfull: bool,
 }
 
 impl Written {
     /// Nothing yet.
-    pub(crate) const EMPTY: Self = Self { texts: BTreeMap::new(), opaque: BTreeMap::new(), overfull: false };
+    pub(crate) const EMPTY: Self =
+        Self { texts: BTreeMap::new(), opaque: BTreeMap::new(), made: BTreeSet::new(), overfull: false };
 
     pub(crate) fn is_empty(&self) -> bool {
         *self == Self::EMPTY
+    }
+
+    /// Whether the file was made by an earlier step: it may go again.
+    pub(crate) fn made(&self, path: &str) -> bool {
+        self.made.contains(path)
     }
 
     /// Whether the file, or something below the folder where `below` is meant, was written with a text nobody knows.
@@ -85,6 +95,15 @@ impl Written {
         let changed: Vec<&Touch> = derived.touches.iter().filter(|touch| writes(touch)).collect();
         if changed.is_empty() {
             return;
+        }
+        for touch in &changed {
+            let new = matches!(touch.path_kind, PathKind::Missing | PathKind::Unknown);
+            let whole = touch.kind == TargetKind::File && !touch.pattern && touch.effect != Effect::Delete;
+            // A copy may be the last one, and what is added to was there before.
+            let own = !matches!(tool.name.as_str(), "append_file" | "copy_file" | "move_file");
+            if new && whole && own && self.made.len() < MAX_FILES {
+                self.made.insert(touch.name.clone());
+            }
         }
         let text = |name: &str| match Arg::of(args, &Pointer::from_segments(vec![name.to_owned()])) {
             Arg::Text(text) => Some(text),

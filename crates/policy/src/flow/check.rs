@@ -15,12 +15,13 @@ use countersign_plan::value::Expr;
 use serde_json::Value;
 
 use super::crossing::Crossings;
-use super::graph::{Carries, Edge, Kind, Node};
-use super::ground::Ground;
+use super::graph::{Carries, Edge, Kind, Node, is_only_carried};
+use super::ground::{Ground, in_words};
 use super::label::{Label, Level, Readers};
 use super::proof::{self, Proof, SCHEMA};
 use super::session::Session;
 use super::sink::{self, Means, Sink, Verdict};
+use super::told::told;
 use crate::deployment::{Deployment, SecrecyLevel, Standing, is_path_kind};
 use crate::paths::{Seen, fold};
 use crate::review::StepReview;
@@ -258,7 +259,10 @@ impl<'a> Checker<'a> {
             }
             (Leaf::Value(value), Kind::Grounded(Ground::Goal { from, to })) => {
                 let goal = fold(terms.goal.unwrap_or(""));
-                let said = goal.get(*from..*to).is_some_and(|span| says(span, value));
+                let carried =
+                    terms.manifest.get(&step.action).is_some_and(|tool| is_only_carried(tool.definition(), at));
+                let told = |span: &str| carried && value.as_str().is_some_and(|text| told(span, text));
+                let said = goal.get(*from..*to).is_some_and(|span| says(span, value) || told(span));
                 start && base(Level::User, Readers::ANYONE) && said
             }
             (Leaf::Value(_), Kind::Grounded(Ground::Input { name })) => {
@@ -473,7 +477,10 @@ fn says(span: &str, value: &Value) -> bool {
             let parts = time && span_plain.chars().any(|c| c.is_ascii_digit() || c == 'n' || c == 'm');
             !span_plain.is_empty() && (text_plain.contains(&span_plain) || span_plain.starts_with(&stem) || parts)
         }
-        Value::Number(number) => span.replace(',', "").parse::<f64>().ok() == number.as_f64(),
+        Value::Number(number) => {
+            let said = span.replace(',', "").parse::<f64>().ok().or_else(|| in_words(span));
+            said == number.as_f64()
+        }
         Value::Bool(_) => !span_plain.is_empty(),
         Value::Null | Value::Array(_) | Value::Object(_) => false,
     }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use countersign_plan::id::StepId;
 use countersign_plan::pointer::Pointer;
-use countersign_plan::tool::{Capacity, Effect, Tool};
+use countersign_plan::tool::{Capacity, Definition, Effect, Tool};
 use countersign_plan::value::Expr;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -307,7 +307,8 @@ impl<'a> Graph<'a> {
     fn literal(&mut self, look: Look<'a>, value: &Value, at: &Pointer, literals: &Value) -> usize {
         let schema = look.tool.map_or(&Value::Null, |tool| schema_at(&tool.definition().args, at));
         let words = self.ambient.words();
-        let (kind, base) = match self.grounds.of(Said { at, value, schema, args: literals }) {
+        let carried = look.tool.is_some_and(|tool| is_only_carried(tool.definition(), at));
+        let (kind, base) = match self.grounds.of(Said { at, value, schema, args: literals, carried }) {
             Some(ground @ Ground::Goal { .. }) => {
                 (Kind::Grounded(ground), Label { level: Level::User, readers: Readers::ANYONE })
             }
@@ -464,4 +465,10 @@ pub(crate) fn schema_at<'s>(schema: &'s Value, at: &Pointer) -> &'s Value {
         let member = schema.get("properties").and_then(|p| p.get(segment));
         member.or_else(|| schema.get("items")).unwrap_or(&Value::Null)
     })
+}
+
+/// Whether an argument is passed on and decides nothing.
+pub(crate) fn is_only_carried(tool: &Definition, at: &Pointer) -> bool {
+    let under = |list: &[Pointer]| list.iter().any(|p| p.covers(at) || at.covers(p));
+    tool.carries.iter().any(|p| p.covers(at)) && !under(&tool.controls) && !under(&tool.selects)
 }

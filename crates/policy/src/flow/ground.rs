@@ -11,6 +11,7 @@ use countersign_plan::resolve::Inputs;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::told::told;
 use crate::identities;
 use crate::paths::fold;
 
@@ -37,6 +38,9 @@ impl From<Range<usize>> for Ground {
         Self::Goal { from: range.start, to: range.end }
     }
 }
+
+/// The digits from which on a number is no date, time or count but the name of something.
+const LONG_NUMBER: usize = 5;
 
 /// Lengths of an appointment whose end nobody states, in minutes.
 const USUAL: [i64; 2] = [30, 60];
@@ -91,6 +95,8 @@ pub struct Said<'a> {
     pub schema: &'a Value,
     /// All arguments, as far as they are literals.
     pub args: &'a Value,
+    /// Whether it is only carried and decides nothing.
+    pub carried: bool,
 }
 
 impl<'a> Grounds<'a> {
@@ -100,7 +106,8 @@ impl<'a> Grounds<'a> {
         let goal = fold(goal.unwrap_or("")).into_owned();
         let words = words(&goal);
         let (days, times) = (read_days(&goal, &words), read_times(&goal, &words));
-        let numbers = read_numbers(&goal, &days, &times);
+        let mut numbers = read_numbers(&goal, &days, &times);
+        numbers.extend(words.iter().filter_map(|(range, word)| Some((in_words(word)?, range.clone()))));
         let durations = read_durations(&words);
         Self { inputs: Some(inputs), days, times, durations, numbers, goal }
     }
@@ -126,10 +133,28 @@ impl<'a> Grounds<'a> {
         if let Some(moment) = Moment::read(text) {
             return self.moment(moment).or_else(|| self.end(name, moment, said));
         }
-        if text.chars().count() < 2 || text.chars().all(|c| c.is_numeric() || c.is_whitespace()) {
+        // A small number is a day, an hour or a count as well as a name; a long one is one thing.
+        let number = text.chars().all(|c| c.is_numeric() || c.is_whitespace());
+        if text.chars().count() < 2 {
             return None;
         }
-        self.named(text).or_else(|| self.option(text, said.schema))
+        if number && text.chars().filter(|c| c.is_numeric()).count() < LONG_NUMBER {
+            return self.called(name, text);
+        }
+        let named = self.named(text).or_else(|| self.option(text, said.schema));
+        // A text that is only passed on may use the user's words in another order.
+        named.or_else(|| (said.carried && told(&self.goal, text)).then_some(0..self.goal.len()))
+    }
+
+    /// A short number that the goal gives with the name of its argument: "ticket 5620" for `ticket`.
+    fn called(&self, name: &str, text: &str) -> Option<Range<usize>> {
+        let range = find_whole(&self.goal, text)?;
+        let before = self.goal.get(..range.start)?.trim_end_matches([' ', '#', ':']);
+        let word = before.rsplit(|c: char| !c.is_alphanumeric()).next()?;
+        let name = fold(name);
+        let called =
+            word.len() > 2 && name.split(['_', '-']).any(|part| part == word || word.strip_suffix('s') == Some(part));
+        called.then_some(range)
     }
 
     /// A name, address, path or URL that the goal names as a whole.
@@ -296,6 +321,12 @@ fn read_durations(words: &Words<'_>) -> Vec<i64> {
     }
     durations.retain(|d| *d > 0);
     durations
+}
+
+/// A number that is written as a word. "One" and "a" are said of much that nobody counts.
+pub(super) fn in_words(word: &str) -> Option<f64> {
+    let at = NUMBERS.iter().position(|number| *number == word).filter(|at| *at > 1)?;
+    u32::try_from(at).ok().map(f64::from)
 }
 
 /// Numbers that stand alone: no part of a name, a day, a time or a version.
@@ -487,13 +518,16 @@ mod tests {
         let (name, value) = args.as_object().unwrap().iter().next_back().unwrap();
         let at = format!("/{name}").parse().unwrap();
         let schema = json!({"enum": ["reader", "owner"]});
-        grounds.of(Said { at: &at, value, schema: &schema, args: &args }).is_some()
+        grounds.of(Said { at: &at, value, schema: &schema, args: &args, carried: false }).is_some()
     }
 
     #[test]
     fn what_the_user_said_is_his() {
         for (goal, args) in [
             ("Send it to Tom@acme.example.", json!({"to": "tom@acme.example"})),
+            ("Answer their ticket 562 that it is gone", json!({"ticket": "562"})),
+            ("Put 0555 018 442 in her file", json!({"phone": "0555 018 442"})),
+            ("Bring it up to five pods", json!({"replicas": 5})),
             ("Post it in the channel of finance", json!({"channel": "#finance"})),
             ("Pay BILL-920 of Paperline, 1,440.50 EUR", json!({"amount": 1440.5})),
             ("Pay BILL-920 of Paperline, 99 EUR", json!({"invoice_id": "BILL-920"})),
@@ -516,7 +550,7 @@ mod tests {
         let inputs = Inputs::new();
         let grounds = Grounds::new(Some("Lunch at 12:00 on 2024-05-19 for one hour"), &inputs);
         let at = "/end_time".parse().unwrap();
-        let said = Said { at: &at, value: &end["end_time"], schema: &Value::Null, args: &end };
+        let said = Said { at: &at, value: &end["end_time"], schema: &Value::Null, args: &end, carried: false };
         assert!(matches!(grounds.of(said), Some(Ground::Goal { .. })));
     }
 

@@ -116,6 +116,10 @@ fn ask(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> Option<
         Effect::Execute if is_helper(request, prepared) => None,
         Effect::Execute => match prepared.derived.execution {
             Execution::Analysed | Execution::ReadsUnnamed => None,
+            // What is started elsewhere is its server's to do; the goal says whether it is wanted.
+            Execution::Uncatalogued if prepared.is_remote() => {
+                by_rule(Code::DefaultAsk, format!("{} of {} asks", touch.effect, touch.name))
+            }
             Execution::Uncatalogued => Some(Ask {
                 code: Code::ExecuteUnanalysed,
                 message: format!("no catalogue says what {} does with these arguments", touch.name),
@@ -128,14 +132,15 @@ fn ask(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> Option<
         Effect::Send if on_network => network(touch, false),
         // What is fetched from a registry is judged as the packages that run.
         Effect::Send if touch.by == By::Command && touch.name.starts_with("registry ") => None,
-        Effect::Send if touch.by == By::Command && touch.name.starts_with("git push") => {
+        Effect::Send if touch.is_push() => {
             // To the remote that the repository's configuration names, as the goal says.
             let asked = prepared.goal.speak_of(goal::PUSHING);
             (!asked).then(|| by_rule(Code::HostUnknown, "the goal does not ask for a push".to_owned()))?
         }
         Effect::Send => {
             let listed = touch.standing.is_some_and(|standing| standing <= Standing::Known);
-            if listed || (touch.standing.is_some() && goal::names(request.pinned_goal, &touch.name)) {
+            let addressed = touch.standing.is_some() || matches!(touch.kind, TargetKind::Record | TargetKind::Other);
+            if listed || (addressed && goal::names(request.pinned_goal, &touch.name)) {
                 None
             } else {
                 by_rule(Code::HostUnknown, format!("{} is neither listed nor named by the goal", touch.name))
@@ -240,6 +245,10 @@ fn removal(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> Opt
     }
     if !matches!(prepared.reversible_by, ReversibleBy::Snapshot | ReversibleBy::Action) {
         return by_rule(Code::DefaultAsk, format!("nothing brings {} back", touch.name));
+    }
+    // What the plan made for itself it may clear away.
+    if prepared.clears_up(touch) {
+        return None;
     }
     if !prepared.goal.speak_of(goal::REMOVAL) {
         return by_rule(Code::DefaultAsk, format!("the goal does not ask for the removal of {}", touch.name));

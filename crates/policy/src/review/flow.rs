@@ -10,11 +10,11 @@ use countersign_plan::verdict::{Code, Decision, Reason};
 
 use super::prepare::Prepared;
 use super::{Request, goal, judge, threats};
-use crate::deployment::{Confirmation, Standing, is_path_kind};
+use crate::deployment::{Confirmation, SecrecyLevel, Standing, is_path_kind};
 use crate::effects::{self, By, Derived, Scene, Touch};
 use crate::flow::{
-    self, Ambient, Court, Crossings, Finished, Graph, Grounds, Kind, Level, Look, Means, Parts, Party, Proof, Sink,
-    fill,
+    self, Ambient, Court, Crossings, Finished, Graph, Grounds, Kind, Level, Look, Means, Parts, Party, Proof, Readers,
+    Sink, fill,
 };
 
 /// The plan with the labels of all its values.
@@ -140,6 +140,26 @@ impl Flow {
         }
     }
 
+    /// Whether nothing is wrong but that something leaves, and that is no more than internal.
+    fn is_plain(&self, request: &Request<'_>, sinks: &[&Sink]) -> bool {
+        let internal = Readers::of(SecrecyLevel::Internal, request.deployment);
+        let plain = |node: &usize| self.proof.nodes.get(*node).is_some_and(|node| internal.within(node.label.readers));
+        sinks.iter().all(|sink| sink.issues.iter().all(|issue| issue.code == Code::FlowClearance))
+            && sinks.iter().flat_map(|sink| &sink.carries).all(plain)
+    }
+
+    /// Whether a value is made of something that is more than internal, read by a step of which the goal says nothing.
+    fn takes_unnamed(&self, request: &Request<'_>, steps: &[Prepared<'_>], node: usize) -> bool {
+        let internal = Readers::of(SecrecyLevel::Internal, request.deployment);
+        let Some(node) = self.proof.nodes.get(node).filter(|node| !internal.within(node.label.readers)) else {
+            return false;
+        };
+        let step = node.name.split('/').next().unwrap_or("");
+        let read = (node.kind == Kind::Output).then(|| steps.iter().find(|one| one.step.id.as_str() == step)).flatten();
+        let unnamed = read.is_some_and(|read| !read.goal.speak_of_step(read));
+        unnamed || node.from.iter().any(|edge| self.takes_unnamed(request, steps, edge.node))
+    }
+
     fn of(&self, step: &StepId) -> impl Iterator<Item = &Sink> {
         self.sinks.get(step).into_iter().flatten().filter_map(|i| self.proof.sinks.get(*i))
     }
@@ -245,12 +265,16 @@ pub(super) fn settle(request: &Request<'_>, flow: &Flow, steps: &[Prepared<'_>],
     let answered = |reason: &Reason| {
         reason.decision == Decision::RequireApproval
             && (matches!(reason.code, Code::PlanIrreversible | Code::DefaultAsk | Code::HostUnknown)
-                || (how == How::ToUser && reason.code == Code::GoalUnasked))
+                || (how == How::ToUser && reason.code == Code::GoalUnasked)
+                // Who keeps the repository has what is in it: to have it pushed there is to let it go there.
+                || (how == How::Push && reason.code == Code::FlowClearance))
     };
     reasons.retain(|reason| !answered(reason));
     if reasons.len() < before {
         let (code, message) = match how {
             How::ToUser => (Code::DefaultAllow, "the user alone receives it".to_owned()),
+            How::Push => (Code::FlowConfirmed, "the goal orders the push to where the repository is kept".to_owned()),
+            How::Request(spans) if spans.is_empty() => (Code::FlowConfirmed, "confirmed by the request".to_owned()),
             How::Request(spans) => {
                 (Code::FlowConfirmed, format!("confirmed by the request, at bytes {} of the goal", spans.join(", ")))
             }
@@ -268,6 +292,8 @@ pub(super) fn settle(request: &Request<'_>, flow: &Flow, steps: &[Prepared<'_>],
 enum How {
     /// Nobody but the user receives anything.
     ToUser,
+    /// The goal orders a push, and the step is one to the repository's own remote.
+    Push,
     /// The goal or an input says every value; the places in the goal.
     Request(Vec<String>),
     /// The goal says the target, and fields that nobody outside writes say the rest.
@@ -288,6 +314,9 @@ fn confirmed(
         return None;
     }
     let sinks: Vec<&Sink> = flow.of(&prepared.step.id).filter(|sink| !sink.rollback).collect();
+    if request.authentic && is_push_as_asked(prepared) && flow.is_plain(request, &sinks) {
+        return Some(How::Push);
+    }
     if sinks.iter().any(|sink| !sink.issues.is_empty()) {
         return None;
     }
@@ -298,14 +327,22 @@ fn confirmed(
     }
     let goal = request.pinned_goal.filter(|_| request.authentic)?;
     let (wishes, action) = (&prepared.goal, prepared.step.action.as_str());
+    // Who asks for something to be remembered, in words of his own, wants it remembered.
+    let memory =
+        touches.iter().all(|touch| touch.kind == TargetKind::Memory) && wishes.order("remember memor note keep");
+    let mut kept = sinks.iter().flat_map(|sink| &sink.carries).peekable();
+    if memory && kept.peek().is_some() && kept.all(|node| flow.is_said(*node)) {
+        return Some(How::Request(Vec::new()));
+    }
     // Whole stores and files that nothing brings back: a word in a goal is too little.
     let lasting = |kind| matches!(kind, TargetKind::Database | TargetKind::Account) || is_path_kind(kind);
     let lost = touches.iter().any(|touch| touch.effect == Effect::Delete && lasting(touch.kind));
-    let to_named = || {
+    let to_named = |all: bool| {
         let nodes = sinks.iter().flat_map(|sink| &sink.decides).filter_map(|(node, _)| flow.proof.nodes.get(*node));
-        wishes.want_more_than_a_look() && is_addressed(wishes, nodes)
+        wishes.want_more_than_a_look() && is_addressed(wishes, nodes, all)
     };
-    let wanted = |touch: &Touch| wishes.ask_for(action, touch.effect) || (touch.effect == Effect::Send && to_named());
+    let wanted =
+        |touch: &Touch| wishes.ask_for(action, touch.effect) || (touch.effect == Effect::Send && to_named(true));
     let asked = touches.iter().all(wanted) && !wishes.ask_for_opposite(action);
     // What the goal asks for once is done once; of payments and rights, whatever is written along with it.
     let pays = touches.iter().any(|touch| matches!(touch.effect, Effect::Pay | Effect::Admin));
@@ -324,7 +361,23 @@ fn confirmed(
     let acts = touches.iter().any(|touch| !touch.effect.is_harmless());
     // What a command line does is judged by itself; no value of it is the goal's.
     let by_command = touches.iter().any(|touch| touch.by != By::Tool && touch.by != By::Move);
-    if lost || !asked || again || blind || reaches || !acts || by_command || runs(definition, &sinks) {
+    // What is started elsewhere is asked for by its name or by where it goes.
+    let started = definition.effect == Effect::Execute;
+    let begun = || prepared.is_remote() && (wishes.call(action) || to_named(false));
+    if lost
+        || !asked
+        || again
+        || blind
+        || reaches
+        || !acts
+        || by_command
+        || (started && !begun() && runs(definition, &sinks))
+    {
+        return None;
+    }
+    // What leaves is the goal's to name as well, where not everybody of the house may read it.
+    let sends = touches.iter().any(|touch| touch.effect == Effect::Send);
+    if sends && sinks.iter().flat_map(|sink| &sink.carries).any(|node| flow.takes_unnamed(request, steps, *node)) {
         return None;
     }
     let decides = || sinks.iter().flat_map(|sink| &sink.decides);
@@ -348,6 +401,9 @@ fn confirmed(
         return None;
     }
     let said = |kind: &Kind| matches!(kind, Kind::Grounded(_) | Kind::Input);
+    if sends && nodes().any(|node| is_spoken_of(wishes, node)) {
+        return None;
+    }
     // A payment names its payee by the goal, or changes none.
     let given = |at| prepared.step.args.at(at).is_some();
     if pays && definition.target.arg.as_ref().is_some_and(given) && !nodes().any(|node| said(&node.kind)) {
@@ -364,16 +420,47 @@ fn confirmed(
     Some(How::House)
 }
 
-/// Whether the goal names every value as whom or where something is for.
-fn is_addressed<'n>(wishes: &goal::Wishes, nodes: impl Iterator<Item = &'n flow::Node>) -> bool {
+/// Whether the step only pushes what the repository has to where the repository is kept, and the goal orders a push. What a push
+/// overwrites or removes there is a finding of its own.
+fn is_push_as_asked(prepared: &Prepared<'_>) -> bool {
+    let mut acts = prepared.derived.touches.iter().filter(|t| !t.effect.is_harmless() && t.effect != Effect::Execute);
+    let pushes = |touch: &Touch| touch.is_push() || matches!(touch.by, By::Git | By::View);
+    // A goal that speaks of a branch means that one.
+    let meant = |touch: &Touch| {
+        let pushed = touch.name.rsplit(' ').next().unwrap_or("");
+        !prepared.goal.speak_of("branch") || prepared.goal.name(pushed.rsplit(':').next().unwrap_or(pushed))
+    };
+    prepared.derived.touches.iter().any(Touch::is_push)
+        && acts.all(pushes)
+        && prepared.derived.touches.iter().filter(|touch| touch.is_push()).all(meant)
+        && prepared.derived.findings.is_empty()
+        && prepared.goal.order(goal::PUSHING)
+}
+
+/// Whether the goal names every value, or any, as whom or where something is for.
+fn is_addressed<'n>(wishes: &goal::Wishes, nodes: impl Iterator<Item = &'n flow::Node>, all: bool) -> bool {
     let mut nodes = nodes.peekable();
-    nodes.peek().is_some()
-        && nodes.all(|node| {
-            let Kind::Grounded(flow::Ground::Goal { from, .. }) = node.kind else { return false };
-            let before = wishes.before(from).find(|word| !matches!(*word, "the" | "and" | "a"));
-            before
-                .is_some_and(|word| matches!(word, "to" | "for" | "in" | "on" | "with" | "into" | "at" | "let" | "cc"))
+    let addressed = |node: &flow::Node| {
+        let Kind::Grounded(flow::Ground::Goal { from, .. }) = node.kind else { return false };
+        let before = wishes.before(from).find(|word| !matches!(*word, "the" | "and" | "a"));
+        before.is_some_and(|word| {
+            matches!(word, "to" | "for" | "in" | "on" | "onto" | "with" | "into" | "at" | "let" | "cc")
         })
+    };
+    nodes.peek().is_some() && if all { nodes.all(addressed) } else { nodes.any(addressed) }
+}
+
+/// Whether the goal has the value only as where something comes from or what it is about, and not as whom it is for.
+fn is_spoken_of(wishes: &goal::Wishes, node: &flow::Node) -> bool {
+    let Kind::Grounded(flow::Ground::Goal { from, to }) = node.kind else { return false };
+    let about = |at: usize| {
+        let word =
+            wishes.before(at).find(|word| !matches!(*word, "the" | "a" | "our" | "my" | "his" | "her" | "their"));
+        word.is_some_and(|word| {
+            matches!(word, "from" | "about" | "regarding" | "concerning" | "except" | "without" | "instead")
+        })
+    };
+    about(from) && wishes.again(from..to).all(about)
 }
 
 /// Whether the goal says the source where the step has the destination, or the other way round.

@@ -6,6 +6,7 @@
 
 mod bans;
 mod order;
+mod turns;
 mod words;
 
 use std::collections::BTreeSet;
@@ -58,13 +59,40 @@ impl Wishes {
             Some(kind) => self.asked.contains(&kind),
             // A helper that reads and a page that is written are ways to be shown something.
             None if effect != Effect::Update => true,
-            None => self.asked != [Kind::Look],
+            // Whoever wants to see or tell something wants nothing changed.
+            None => self.asked.is_empty() || self.asked.iter().any(|kind| !matches!(kind, Kind::Look | Kind::Tell)),
         }
     }
 
     /// Whether a word of it begins so, with no negation before it.
     pub(super) fn speak_of(&self, stems: &str) -> bool {
         self.read.words.iter().any(|word| !word.negated && word.is(stems))
+    }
+
+    /// Whether it orders what a tool of this name does by a word of that name.
+    pub(super) fn call(&self, tool: &str) -> bool {
+        self.read.words.iter().any(|word| word.orders() && !has(PLAIN, &word.text) && by_name(tool, &word.text))
+    }
+
+    /// Whether it has a word for anything of a step: for a part of the tool's name, of the thing's or of an argument.
+    pub(super) fn speak_of_step(&self, step: &Prepared<'_>) -> bool {
+        let said = format!("{} {}", step.step.action, crate::flow::fill(&step.args));
+        let said = fold(&said);
+        let mut parts = said.split(|c: char| !c.is_alphanumeric()).filter(|w| w.len() >= 4 && !has(READING, w));
+        parts.any(|part| {
+            let stem: String = part.chars().take(6).collect();
+            self.read.words.iter().any(|word| !word.negated && word.text.starts_with(stem.trim_end_matches('s')))
+        })
+    }
+
+    /// Whether it orders something with a word that begins so.
+    pub(super) fn order(&self, stems: &str) -> bool {
+        self.read.words.iter().any(|word| word.orders() && word.is(stems))
+    }
+
+    /// Whether it names this, as a whole word.
+    pub(super) fn name(&self, name: &str) -> bool {
+        names(Some(&self.read.text), name)
     }
 
     /// Whether it has a word for what a tool of this name works on: "update" alone is a word for too many tools.
@@ -78,14 +106,22 @@ impl Wishes {
         let words = &self.read.words;
         let orders = words.iter().enumerate().filter(|(_, word)| word.orders() && word.is(DESTROYING));
         let named = |(i, order): (usize, &Word)| {
+            // What a turn of speech removes may stand before it.
+            let begins = || words.iter().position(|word| word.sentence == order.sentence).unwrap_or(i);
+            let from = if order.means.is_some() { begins() } else { i };
             let rest = words
-                .get(i..)
+                .get(from..)
                 .unwrap_or(&[])
                 .windows(2)
                 .take_while(|pair| pair.last().is_some_and(|w| w.sentence == order.sentence));
             // What is listed in a file, or goes from one, is another thing than the file.
             let objects = rest.filter_map(|pair| match pair {
-                [before, word] if !has("in from by per with using via into to than of", &before.text) => Some(word.at),
+                [before, word]
+                    if !has("in from by per with using via into to than of", &before.text)
+                        && !is_same_token(&self.read.text, before.at, word.at) =>
+                {
+                    Some(word.at)
+                }
                 _ => None,
             });
             let tokens = objects.map(|at| bans::token(&self.read.text, at).to_owned());
@@ -118,7 +154,12 @@ impl Wishes {
             let [one, two] = pair else { return false };
             has("sure verify check ensure confirm", &one.text) && has("that whether there it all", &two.text)
         };
-        words.iter().any(|word| has("if unless provided", &word.text)) || words.windows(2).any(ensured)
+        // "If not" and "if it fails" say what comes after a failure.
+        let fails = |word: &Word| has("fail fails failed red broken wrong", &word.text);
+        let not = |i: usize| words.get(i + 1).is_some_and(|next| next.text == "not");
+        let met = |i: usize| !not(i) && !words.iter().skip(i + 1).take(3).any(fails);
+        let condition = |(i, word): (usize, &Word)| has("unless provided", &word.text) || (word.text == "if" && met(i));
+        words.iter().enumerate().any(condition) || words.windows(2).any(ensured)
     }
 
     /// Whether it wants anything beyond being shown something.
@@ -132,6 +173,13 @@ impl Wishes {
         let found = self.read.words.iter().find(|word| bans::token(&self.read.text, word.at) == name);
         let before = found.and_then(|word| self.before(word.at).next());
         before.is_some_and(|word| has("as named called new to into", word))
+    }
+
+    /// Where else it says what stands at these bytes.
+    pub(super) fn again(&self, said: std::ops::Range<usize>) -> impl Iterator<Item = usize> {
+        let text = self.read.text.get(said.clone()).unwrap_or("");
+        let places = self.read.text.match_indices(text).map(|(at, _)| at);
+        places.filter(move |at| !text.is_empty() && *at != said.start)
     }
 
     /// The words before byte `at` of the goal, the last one first.
@@ -190,7 +238,7 @@ impl Kind {
     /// Whether the words ask for it.
     fn is_asked(self, words: &[Word]) -> bool {
         words.iter().any(|word| match self {
-            Self::Look => !word.negated && !word.name && word.is(LOOKING),
+            Self::Look => word.asks || (!word.negated && !word.name && word.is(LOOKING)),
             // What is governed has no verbs of its own: it counts beside any order that is more than looking.
             Self::Govern if word.is(GOVERNED) => {
                 let acts = |other: &Word| other.orders() && !other.is(LOOKING) && other.sentence == word.sentence;
@@ -233,10 +281,12 @@ const ACTING: &str = "give let allow assign switch turn open clos take add remov
 
 // for removal, cleaning, publishing or replacement;
 pub(super) const REMOVAL: &str = "delet remov clean purg drop prun discard eras wipe wiping tidy clear retir uninstall publish releas \
-    deploy replac swap supersed migrat mov renam obsolet unus stale cancel";
+    deploy replac swap supersed migrat mov renam obsolet unus stale cancel trash dispos cull expung evict decommission dismantl \
+    unlink deregister";
 
 // the plainest of them;
-pub(super) const DESTROYING: &str = "delet remov clean purg drop prun discard eras wipe wiping retir uninstall";
+pub(super) const DESTROYING: &str =
+    "delet remov clean purg drop prun discard eras wipe wiping retir uninstall trash dispos expung";
 
 // for a push;
 pub(super) const PUSHING: &str = "push publish releas deploy upload sync";
@@ -252,6 +302,10 @@ const EXPLAINING: &str = "explain describ summar review read understand";
 
 /// Words that name too many tools to mean one.
 const PLAIN: &str = "update set change create add make edit put get run";
+
+/// Words of calls that read, whatever they read.
+const READING: &str =
+    "read file list search query find fetch show open load select from where path data content with home";
 
 /// Parts of tools' names that say who may do what.
 const POWERS: &str =
@@ -270,6 +324,11 @@ const OPPOSITES: &[(&str, &str)] = &[
     ("archive", "restore unarchive"),
     ("mute", "unmute"),
 ];
+
+/// Whether what stands at both places is one name.
+fn is_same_token(text: &str, one: usize, other: usize) -> bool {
+    bans::token(text, one).as_ptr() == bans::token(text, other).as_ptr()
+}
 
 /// A name with a suffix.
 fn is_file_name(token: &str) -> bool {
@@ -318,7 +377,7 @@ pub(super) fn unasked(request: &Request<'_>, prepared: &Prepared<'_>, ruled: boo
     let wants: Vec<&str> = asked.iter().map(|kind| kind.words()).collect();
     let mut told = BTreeSet::new();
     let mut reasons = Vec::new();
-    for touch in touches().filter(|touch| concerns(touch)) {
+    for touch in touches().filter(|touch| concerns(touch) && !prepared.clears_up(touch)) {
         let Some(kind) = Kind::of(touch.effect).filter(|kind| !asked.contains(kind) && !told.contains(kind)) else {
             continue;
         };

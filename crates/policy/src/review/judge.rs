@@ -12,7 +12,7 @@ use super::flow::{self, Flow};
 use super::prepare::Prepared;
 use super::scope::StepScope;
 use super::totals::{self, Total, Totals};
-use super::{Request, below, carried, goal, leaving, lever, resources, structure, threats};
+use super::{Request, around, below, carried, goal, leaving, lever, resources, structure, threats};
 use crate::condition::Scope;
 use crate::effects::{self, Scene};
 use crate::facts::Evaluation;
@@ -68,6 +68,7 @@ pub(super) fn step(view: &View<'_, '_>, i: usize) -> Judged {
         judged.reasons.extend(resources::check(request, prepared));
         judged.reasons.extend(leaving::check(request, prepared));
         judged.reasons.extend(carried::check(request, prepared));
+        judged.reasons.extend(around::check(prepared));
         let found = below::check(request, prepared);
         judged.reasons.extend(found.reasons);
         (judged.masked, judged.read_only) = (found.masked, found.read_only);

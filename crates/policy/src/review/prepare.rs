@@ -110,6 +110,18 @@ impl<'a> Prepared<'a> {
         self.tool.is_some_and(|tool| tool.definition().reversibility == Reversibility::Irreversible)
     }
 
+    /// Whether the tool acts elsewhere: nothing is started on this machine.
+    pub(super) fn is_remote(&self) -> bool {
+        self.tool.is_some_and(|tool| remote(tool.definition()) || matches!(tool.definition().driver, Driver::None))
+    }
+
+    /// Whether the touch removes what the plan itself made and nobody asked for: it may go as it came.
+    pub(super) fn clears_up(&self, touch: &effects::Touch) -> bool {
+        let base = touch.name.rsplit('/').next().unwrap_or(&touch.name);
+        let own = touch.effect == Effect::Delete && !touch.recursive && !touch.pattern;
+        own && self.written.made(&touch.name) && !self.goal.name(base)
+    }
+
     /// The tool's group.
     pub(super) fn group(&self) -> Option<&str> {
         self.tool.and_then(|tool| tool.definition().group.as_deref())

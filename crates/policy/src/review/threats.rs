@@ -20,7 +20,9 @@ pub(super) fn order(steps: &[Prepared<'_>]) -> Vec<Reason> {
         let touches = || step.derived.touches.iter().filter(|t| t.by != By::View && t.by != By::Git && !t.is_open());
         for touch in touches() {
             let makes = matches!(touch.effect, Effect::Create | Effect::Update) && touch.seen().is_some();
-            let lost = gone.iter().find(|(_, lost)| lost.kind == touch.kind && is_same(lost, touch));
+            let taken =
+                |lost: &Touch| (lost.kind == touch.kind && is_same(lost, touch)) || is_kept_from(lost, step, touch);
+            let lost = gone.iter().find(|(_, lost)| taken(lost));
             if let Some((by, lost)) = lost
                 && !makes
                 && touch.effect != Effect::Delete
@@ -33,7 +35,7 @@ pub(super) fn order(steps: &[Prepared<'_>]) -> Vec<Reason> {
             }
         }
         for touch in touches() {
-            if touch.effect == Effect::Delete && touch.by != By::Move && !touch.pattern {
+            if touch.effect == Effect::Delete && touch.by != By::Move {
                 gone.push((step, touch));
             } else if matches!(touch.effect, Effect::Create | Effect::Update) && touch.seen().is_some() {
                 gone.retain(|(_, lost)| !is_same(lost, touch) && !is_within(&lost.name, &touch.name));
@@ -43,9 +45,30 @@ pub(super) fn order(steps: &[Prepared<'_>]) -> Vec<Reason> {
     reasons
 }
 
+/// The folder of which everything is meant.
+fn all_of(touch: &Touch) -> Option<&str> {
+    touch.name.strip_suffix("/*").or_else(|| touch.name.strip_suffix("/**")).filter(|_| touch.pattern)
+}
+
 fn is_same(lost: &Touch, touch: &Touch) -> bool {
+    if let Some(folder) = all_of(lost) {
+        // An emptied folder may be looked at, but nothing can be taken from it any more.
+        return (touch.recursive && touch.name == folder) || (touch.name != folder && is_within(&touch.name, folder));
+    }
+    if lost.pattern {
+        return false;
+    }
     let within = lost.seen().is_some() && is_within(&touch.name, &lost.name);
     lost.name == touch.name || within
+}
+
+/// Whether a step keeps a whole folder elsewhere after something that fits a pattern was taken out of it.
+fn is_kept_from(lost: &Touch, step: &Prepared<'_>, touch: &Touch) -> bool {
+    lost.pattern
+        && touch.recursive
+        && touch.effect == Effect::Read
+        && step.has_effect()
+        && is_within(crate::effects::literal_folder(&lost.name), &touch.name)
 }
 
 /// Expectations that always hold, where they take the place of the one that a step has by itself, or where an act waits for them.

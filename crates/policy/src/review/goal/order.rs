@@ -7,7 +7,7 @@ use countersign_plan::verdict::{Code, Decision, Reason};
 
 use super::words::Goal;
 use super::{Kind, by_name};
-use crate::effects::By;
+use crate::effects::{By, Touch};
 use crate::paths::fold;
 use crate::review::prepare::Prepared;
 
@@ -18,7 +18,7 @@ const MAX_PARTS: usize = 8;
 const AND_THEN: [&str; 6] = [" then ", " afterwards ", " after that ", " finally ", " and only then ", " before "];
 
 /// Words between an act and the one that comes before it.
-const BUT_FIRST: [&str; 3] = [" after ", " once ", " as soon as "];
+const BUT_FIRST: [&str; 5] = [" after ", " once ", " as soon as ", " when ", " if "];
 
 /// The steps that come before what the goal wants done first.
 pub(in crate::review) fn reversed(steps: &[Prepared<'_>]) -> Vec<Reason> {
@@ -47,7 +47,8 @@ pub(in crate::review) fn reversed(steps: &[Prepared<'_>]) -> Vec<Reason> {
 }
 
 fn runs(step: &Prepared<'_>) -> bool {
-    step.derived.touches.iter().any(super::is_started)
+    // The hooks that git may start are not what the step is for.
+    step.derived.touches.iter().any(|touch| super::is_started(touch) && !touch.name.contains("/.git/"))
 }
 
 /// The goal in the order of its acts.
@@ -105,12 +106,26 @@ fn score(part: &Goal, step: &Prepared<'_>) -> u32 {
     let told = touches().any(|touch| touch.effect == Effect::Send)
         && words.iter().any(|w| w.is("mail send post tell publish"));
     let called = words.iter().any(|word| by_name(step.step.action.as_str(), &word.text));
+    // A push, or what is started elsewhere, is spoken of by its own word.
+    let pushed = step.derived.touches.iter().any(Touch::is_push)
+        && words.iter().any(|word| word.orders() && word.is(super::PUSHING));
+    // A command line by its own words: "the tests" are what `cargo test` runs.
+    let runs_line = step.tool.is_some_and(|tool| tool.definition().effect == Effect::Execute);
+    let worded = runs_line
+        && line
+            .split(|c: char| !c.is_alphanumeric())
+            .filter(|word| word.len() >= 4)
+            .any(|word| words.iter().any(|said| !said.negated && super::has_stem(word, &said.text)));
+    let begun = step.is_remote() && step.has_effect() && called;
     let runs = runs(step) && words.iter().any(|word| word.orders() && word.is("run execut start install"));
     let looks = !step.has_effect()
         && words.iter().any(|word| word.orders() && word.is("read look check verif compar list show test"));
-    2 * u32::from(named || spoken)
-        + u32::from(asked || told)
+    let score = 2 * u32::from(named || spoken)
+        + 2 * u32::from(pushed || begun)
+        + 2 * u32::from(asked)
+        + u32::from(told)
         + u32::from(called)
         + 3 * u32::from(runs)
-        + u32::from(looks)
+        + u32::from(looks);
+    if score == 0 { 2 * u32::from(worded) } else { score }
 }

@@ -3,6 +3,7 @@
 //! A few English word stems and their places in a sentence, nothing more. A word asks where a person would give an order with it:
 //! not after a negation, not in a question or condition, not as the name of a thing ("the report", "my order").
 
+use super::turns;
 use crate::paths::fold;
 
 /// Words that turn the next ones round.
@@ -22,13 +23,15 @@ const SUBORDINATE: &str = "why what how who which when where whose whom whether 
 
 /// Words before the name of a thing.
 const BEFORE_NAMES: &str = "the a an this that these those my our your his her its their each every any some all last next new old \
-    of s latest recent current";
+    of s latest recent current in on from about with at into onto under within was were been had has have";
 
 /// One word of a goal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Word {
     /// Letters and digits, case-folded.
     pub(super) text: String,
+    /// The plain word for what several words mean together, of which this is the first.
+    pub(super) means: Option<&'static str>,
     /// Where it stands.
     pub(super) at: usize,
     /// Which sentence it is in.
@@ -41,12 +44,15 @@ pub(super) struct Word {
     pub(super) subordinate: bool,
     /// Whether it stands where the name of a thing does.
     pub(super) name: bool,
+    /// Whether it begins a question: its answer is what is wanted.
+    pub(super) asks: bool,
 }
 
 impl Word {
     /// Whether the word begins with one of the stems, which blanks separate.
     pub(super) fn is(&self, stems: &str) -> bool {
-        stems.split_whitespace().any(|stem| self.text.starts_with(stem))
+        let begins = |stem: &str| self.text.starts_with(stem) || self.means.is_some_and(|word| word.starts_with(stem));
+        stems.split_whitespace().any(begins)
     }
 
     /// Whether it is an order.
@@ -85,7 +91,7 @@ impl Goal {
             if begins {
                 questions = has(QUESTIONS, one) && is_question(text.get(at..).unwrap_or(""));
             }
-            if begins || joins || gap.contains([',', '(', ')']) {
+            if begins || joins || gap.contains([',', '(', ')', '–', '—']) || gap.contains(" - ") {
                 (clause, subordinate) = (clause + 1, questions);
             }
             if begins || gap.contains([',', '(', ')']) || matches!(one, "but" | "then") {
@@ -115,7 +121,18 @@ impl Goal {
             let plural = one.ends_with('s') && !one.ends_with("ss");
             let within = is_within_name(text.get(..at).unwrap_or(""), text.get(end..).unwrap_or(""));
             let name = looked_at || plural || within || has(BEFORE_NAMES, previous);
-            words.push(Word { text: one.to_owned(), at, sentence, clause, negated, forbidden, subordinate, name });
+            words.push(Word {
+                text: one.to_owned(),
+                means: None,
+                at,
+                sentence,
+                clause,
+                negated,
+                forbidden,
+                subordinate,
+                name,
+                asks: begins && questions,
+            });
             if has(NEGATIONS, one) {
                 negation = Some(words.len() - 1);
             }
@@ -124,6 +141,7 @@ impl Goal {
             }
             subordinate |= has(SUBORDINATE, one);
         }
+        turns::read(&mut words);
         Self { text, words }
     }
 }

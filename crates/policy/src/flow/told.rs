@@ -1,0 +1,78 @@
+//! Words that the user said to be passed on: a text of the planner that says nothing but what the goal says is the user's own.
+//!
+//! Every word of it that carries meaning is a word of the goal, in some form; numbers and names exactly. What is left is grammar and
+//! courtesy, which says nothing. So the planner, whatever it has read, can put nothing into such a text but a choice among the user's
+//! own words (FLOW.md, propagation rule 1).
+
+use crate::paths::fold;
+
+/// The fewest words with a meaning: fewer are a name or an order, which is grounded as a whole or not at all.
+const FEWEST: usize = 3;
+
+/// The longest text that is compared, in bytes.
+const LONGEST: usize = 4096;
+
+/// How much of a word is the same in all its forms.
+const STEM: usize = 5;
+
+/// Words of grammar and courtesy.
+const EMPTY: &str = "a an the this that these those it its he she they him her them his their we our us i my me you your to of in on at by \
+    for with from as is are was were be been being has have had do does did will would shall should can could may might must and \
+    or but not no so if then than also there here what which who when where how all any some please thanks thank hello hi hey \
+    dear good morning afternoon evening day kind best warm regards greetings sincerely cheers team sorry yes ok just now already \
+    again about into up out over re subject note let know said says";
+
+/// Whether a text says nothing but what the goal says. `goal` is case-folded.
+pub(super) fn told(goal: &str, text: &str) -> bool {
+    if text.len() > LONGEST {
+        return false;
+    }
+    let text = fold(text);
+    let said: Vec<&str> = words(goal).collect();
+    let empty: Vec<&str> = EMPTY.split_whitespace().collect();
+    let mut meaning = words(&text).filter(|word| !empty.contains(word)).peekable();
+    let known = |word: &str| said.iter().any(|one| is_form(one, word));
+    let mut count = 0;
+    meaning.all(|word| {
+        count += 1;
+        known(word)
+    }) && count >= FEWEST
+}
+
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty())
+}
+
+/// Whether two words are forms of one.
+fn is_form(one: &str, other: &str) -> bool {
+    let stem = |word: &str| word.char_indices().nth(STEM).and_then(|(at, _)| word.get(..at)).map(str::to_owned);
+    let plain = |word: &str| word.chars().all(char::is_alphabetic);
+    one == other
+        || (plain(one)
+            && plain(other)
+            && one.len().abs_diff(other.len()) <= 3
+            && stem(one).is_some_and(|stem| other.starts_with(&stem)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::told;
+
+    const GOAL: &str =
+        "the customer asks why tracking was down. it was the database fail-over, 07:10 to 07:55. write him that";
+
+    #[test]
+    fn the_goals_words_in_another_order_are_the_users() {
+        assert!(told(GOAL, "Hello,\n\ntracking was down for a database fail-over (07:10 to 07:55).\n\nKind regards"));
+        assert!(told("remember that we write passphrase and not password", "Write passphrase, not password."));
+    }
+
+    #[test]
+    fn a_word_or_number_more_is_the_planners() {
+        assert!(!told(GOAL, "Hello, tracking was down for a database fail-over of db-7 (07:10 to 07:55)."));
+        assert!(!told(GOAL, "Tracking was down 07:10 to 08:55 because of the database."));
+        assert!(!told(GOAL, "Tracking was down, the password of the database is tracking"));
+        assert!(!told(GOAL, "customer"));
+        assert!(!told(GOAL, "hello, thank you, kind regards"));
+    }
+}

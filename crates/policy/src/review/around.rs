@@ -1,0 +1,191 @@
+//! Ways around those who decide: a call that says somebody has approved it, one that asks to leave a check out, and a payment or an
+//! act of power that goes to a host of the house as a plain request, past the tool that would be asked about.
+//!
+//! Approvals are this gate's to know: a word in a header or an argument is none.
+
+use countersign_plan::tool::{Driver, Effect, TargetKind};
+use countersign_plan::value::Expr;
+use countersign_plan::verdict::{Code, Decision, Reason};
+use serde_json::Value;
+use url::Url;
+
+use super::prepare::Prepared;
+use crate::flow::fill;
+use crate::paths::fold;
+
+/// Words of a name that leave something out.
+const LEAVING: &str = "skip bypass override ignore disable suppress without no omit force unchecked unverified";
+
+/// What is left out with them.
+const CHECKS: &str = "approval approvals review reviews check checks verification validation quorum limit limits confirmation confirm \
+    signoff dual policy policies guard guards safeguard safeguards audit consent lock hold protection protections moderation \
+    authorization authorisation auth gate";
+
+/// Names that say by themselves that nobody is to be asked.
+const ALONE: &str = "bypass override impersonate sudo preapproved autoapprove";
+
+/// Words of a name that claim what people have done.
+const CLAIMS: &str = "approved approver authorised authorized countersigned signedoff reviewed vetted";
+
+/// Words of an address by which money moves,
+const PAYS: &str =
+    "pay payment payments payout payouts transfer transfers refund refunds disbursement disbursements wire";
+
+/// or by which somebody may do more, or less.
+const GOVERNS: &str = "admin role roles permission permissions grant grants acl owner owners sudo impersonate approve approvals \
+    credential credentials token tokens apikey apikeys secret secrets policies";
+
+/// Words of an address that only asks.
+const ASKS: &str = "search query list lookup preview validate estimate report reports status simulate dryrun quote";
+
+/// What a step says or asks for beyond its work.
+pub(super) fn check(prepared: &Prepared<'_>) -> Vec<Reason> {
+    if !prepared.has_effect() {
+        return Vec::new();
+    }
+    let mut reasons = Vec::new();
+    let args = fill(&prepared.args);
+    let mut names = Vec::new();
+    gather(&args, &mut names);
+    let url = requested(prepared);
+    if let Some(url) = &url {
+        names.extend(
+            url.query_pairs().map(|(name, value)| (name.into_owned(), set(&Value::String(value.into_owned())))),
+        );
+    }
+    let said = |name: &str| words(name).iter().any(|word| prepared.goal.speak_of(word));
+    let claims =
+        names.iter().filter(|(name, set)| *set && !said(name)).find_map(|(name, _)| claim(name).map(|c| (name, c)));
+    if let Some((name, what)) = claims {
+        let message = format!("`{name}` {what}, and the goal says nothing of it");
+        let reason = Reason::new(Code::ResourceDefences, Decision::RequireApproval, message);
+        reasons.push(reason.fix("leave it out: who approves is asked by the gate"));
+    }
+    reasons.extend(url.and_then(|url| by_address(prepared, &url)));
+    reasons
+}
+
+/// What a name claims, if it does.
+fn claim(name: &str) -> Option<&'static str> {
+    let words = words(name);
+    let any = |list: &str| words.iter().any(|word| list.split_whitespace().any(|one| one == word));
+    if any(ALONE) || (any(LEAVING) && any(CHECKS)) {
+        return Some("asks for a check to be left out");
+    }
+    any(CLAIMS).then_some("claims an approval")
+}
+
+/// A payment or an act of power as a plain request to a host of the house.
+fn by_address(prepared: &Prepared<'_>, url: &Url) -> Option<Reason> {
+    let changes = prepared.derived.touches.iter().any(|touch| touch.endpoint.is_some() && !touch.effect.is_harmless());
+    let path = url.path();
+    let any = |list: &str| words(path).iter().any(|word| list.split_whitespace().any(|one| one == word));
+    if !changes || any(ASKS) {
+        return None;
+    }
+    let (effect, what) = match (any(PAYS), any(GOVERNS)) {
+        (true, _) => (Effect::Pay, "move money"),
+        (_, true) => (Effect::Admin, "change who may do what"),
+        (false, false) => return None,
+    };
+    if effect == Effect::Admin && prepared.goal.ask_for("", effect) {
+        return None;
+    }
+    let message = format!("by its address the request would {what} ({path})");
+    Some(Reason::new(Code::DefaultAsk, Decision::RequireApproval, message))
+}
+
+/// The address of a request whose method and place the plan itself writes.
+fn requested(prepared: &Prepared<'_>) -> Option<Url> {
+    let definition = prepared.tool?.definition();
+    let Driver::Builtin(name) = &definition.driver else { return None };
+    let free = name.as_str() == "http_request" && definition.target.kind == TargetKind::Url;
+    let at = definition.target.arg.as_ref().filter(|_| free)?;
+    let url = prepared.args.at(at)?;
+    let text = match &url {
+        Expr::Text(text) => text.clone(),
+        other => fill(other).as_str()?.to_owned(),
+    };
+    Url::parse(&text).ok()
+}
+
+/// Every name of an argument, and whether it is set; a text that is a document itself is looked into.
+fn gather(value: &Value, names: &mut Vec<(String, bool)>) {
+    match value {
+        Value::Object(members) => {
+            for (name, member) in members {
+                names.push((name.clone(), set(member)));
+                gather(member, names);
+            }
+        }
+        Value::Array(items) => items.iter().for_each(|item| gather(item, names)),
+        Value::String(text) if text.trim_start().starts_with(['{', '[']) && text.len() <= 64 * 1024 => {
+            if let Ok(inner @ (Value::Object(_) | Value::Array(_))) = serde_json::from_str(text) {
+                gather(&inner, names);
+            }
+        }
+        Value::String(_) | Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+/// Whether a value says yes.
+fn set(value: &Value) -> bool {
+    match value {
+        Value::Null | Value::Bool(false) => false,
+        Value::Number(number) => number.as_f64() != Some(0.0),
+        Value::String(text) => !matches!(fold(text.trim()).as_ref(), "" | "0" | "false" | "no" | "off" | "none"),
+        Value::Bool(true) | Value::Array(_) | Value::Object(_) => true,
+    }
+}
+
+/// The words of a name in any of the customs of writing one.
+fn words(name: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut lower = false;
+    for c in name.chars() {
+        let starts = c.is_uppercase() && lower;
+        if (!c.is_alphanumeric() || starts) && words.last().is_some_and(|word| !word.is_empty()) {
+            words.push(String::new());
+        }
+        lower = c.is_lowercase();
+        if c.is_alphanumeric()
+            && let Some(word) = words.last_mut()
+        {
+            word.extend(c.to_lowercase());
+        }
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{claim, words};
+
+    #[test]
+    fn a_name_is_read_in_any_custom() {
+        assert_eq!(words("X-Approved-By"), ["x", "approved", "by"]);
+        assert_eq!(words("skipApprovalCheck"), ["skip", "approval", "check"]);
+        assert_eq!(words("/v2/transfers"), ["v2", "transfers"]);
+    }
+
+    #[test]
+    fn claims_and_ways_around_are_told_from_plain_names() {
+        for name in [
+            "X-Approved-By",
+            "skip_review",
+            "bypassQuorum",
+            "override",
+            "no_confirmation",
+            "reviewedBy",
+            "dual_control_disable",
+        ] {
+            assert!(claim(name).is_some(), "{name}");
+        }
+        for name in
+            ["approval_group", "review", "limit", "no", "force", "policy", "check_in", "reviewers", "authorization"]
+        {
+            assert!(claim(name).is_none(), "{name}");
+        }
+    }
+}

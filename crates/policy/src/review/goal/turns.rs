@@ -1,0 +1,133 @@
+//! Turns of speech: several words that ask for what one plain word would ask for ("get rid of", "can go", "no longer needed").
+//!
+//! Each stands for the plainest word of its kind, so that the lists of words go on deciding. The meanings are those of a dictionary of
+//! phrasal verbs, not of any tool.
+
+use super::words::{Word, has};
+
+/// Words that follow one another, and what they mean together. Alternatives are separated by `|`.
+const TURNS: &[(&[&str], &str)] = &[
+    (&["get|gets|got|getting|be", "rid", "of"], "remove"),
+    (&["throw|throws|thrown|throwing|threw|chuck", "away|out"], "remove"),
+    (&["do|done", "away", "with"], "remove"),
+    (&["free|frees|freeing", "up"], "clean"),
+    (&["make|making", "room|space"], "clean"),
+    (&["tear|tearing|torn", "down"], "remove"),
+    (&["no", "longer", "need|needs|needed|use|used|wanted|required"], "obsolete"),
+    (&["not", "needed|wanted|required|used", "any|anymore"], "obsolete"),
+    (&["out", "of", "date|use"], "obsolete"),
+    (&["left", "over|behind"], "obsolete"),
+    (&["let", "go", "of"], "remove"),
+    (&["drop|dropping", "a|an|him|her|them|us", "line|note|mail|message"], "tell"),
+    (&["get|gets|getting", "back", "to"], "reply"),
+    (&["get", "in", "touch"], "contact"),
+    (&["heads", "up"], "tell"),
+    (&["pass|passing", "on|along"], "forward"),
+    (&["bring", "up", "to", "date"], "update"),
+    (&["fill|filling", "in|out"], "write"),
+    (&["write|note|jot|take", "down"], "write"),
+    (&["take", "note"], "write"),
+    (&["put|putting", "together"], "create"),
+    (&["put|putting", "in", "writing"], "write"),
+    (&["look|looking", "up|into|through|over"], "look"),
+    (&["find|finding", "out"], "find"),
+    (&["go|going", "through|over"], "review"),
+    (&["top", "up"], "pay"),
+    (&["sign|signing", "up"], "subscribe"),
+];
+
+/// What may be done with what can go.
+const MODAL: &str = "can could may should must";
+
+/// Words after "go" with which it is a way and no end.
+const WAYS: &str = "to into in out on onto through over up down back ahead by with for live from via via around along";
+
+/// Verbs, and the word after which they take something away: "take them off the list".
+const AWAY: &[(&str, &str)] =
+    &[("take taking", "off out down away"), ("clear clearing", "out away"), ("empty emptying", "")];
+
+/// The most words between the two.
+const BETWEEN: usize = 8;
+
+/// Marks what the words mean together.
+pub(super) fn read(words: &mut [Word]) {
+    for i in 0..words.len() {
+        let Some(means) = meaning(words, i) else { continue };
+        let Some(word) = words.get_mut(i) else { continue };
+        word.means = Some(means);
+        word.name = false;
+    }
+    // What is not to be left lying around is to be removed.
+    for i in 0..words.len() {
+        let left = words.get(i).is_some_and(|word| word.negated && has("leave leaving", &word.text));
+        let around = words.iter().skip(i + 1).take(BETWEEN).any(|word| has("lying around behind", &word.text));
+        if let Some(word) = words.get_mut(i).filter(|_| left && around) {
+            (word.means, word.negated, word.forbidden) = (Some("remove"), false, false);
+        }
+    }
+}
+
+fn meaning(words: &[Word], at: usize) -> Option<&'static str> {
+    let rest = words.get(at..)?;
+    let (first, next) =
+        (rest.first()?, |i: usize| rest.get(i).filter(|word| Some(word.sentence) == rest.first().map(|w| w.sentence)));
+    let turned = TURNS.iter().find(|(turn, _)| {
+        turn.iter().enumerate().all(|(i, one)| next(i).is_some_and(|word| one.split('|').any(|form| form == word.text)))
+    });
+    if let Some((_, means)) = turned {
+        return Some(means);
+    }
+    let ends = |word: Option<&Word>| word.is_none_or(|word| !has(WAYS, &word.text));
+    if has(MODAL, &first.text) && next(1).is_some_and(|word| word.text == "go") && ends(next(2)) {
+        return Some("remove");
+    }
+    // Somebody is let have or know something.
+    let given =
+        || rest.iter().skip(2).take(2).any(|word| word.clause == first.clause && has("have know see", &word.text));
+    if first.text == "let" && given() {
+        return Some("tell");
+    }
+    let begins = at == 0
+        || words.get(at - 1).is_some_and(|before| {
+            before.sentence != first.sentence
+                || has("please to and then you also just now should can could must", &before.text)
+        });
+    let (_, particles) = AWAY.iter().find(|(verbs, _)| begins && has(verbs, &first.text))?;
+    let away =
+        || rest.iter().skip(1).take(BETWEEN).any(|word| word.clause == first.clause && has(particles, &word.text));
+    (particles.is_empty() || away()).then_some("remove")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::REMOVAL;
+    use super::super::Wishes;
+
+    #[test]
+    fn removal_is_asked_for_in_turns_of_speech() {
+        for goal in [
+            "The old dumps can go",
+            "Get rid of the stale branches",
+            "use a scratch file, but don't leave it lying around",
+            "empty the tray folder",
+            "Please take the three test users off the list",
+            "We no longer need last year's exports",
+        ] {
+            assert!(Wishes::of(Some(goal)).speak_of(REMOVAL), "{goal}");
+        }
+        let tells = |goal: &str| Wishes::of(Some(goal)).order("tell");
+        for goal in ["Count them and let Lena have the list", "Give Ravi a heads up"] {
+            assert!(tells(goal), "{goal}");
+        }
+        assert!(!tells("Summarise the note to Bob"));
+        for goal in [
+            "The letter can go to Anna",
+            "make an empty file",
+            "Is the tray empty?",
+            "Take notes at the meeting",
+            "do not throw away the exports",
+        ] {
+            assert!(!Wishes::of(Some(goal)).speak_of(REMOVAL), "{goal}");
+        }
+    }
+}
