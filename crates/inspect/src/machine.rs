@@ -179,6 +179,7 @@ impl<'a> Machine<'a> {
         self.effort.touched(effect, &name, pattern);
         self.judge_place(effect, &name, recursive);
         self.judge_record(effect, &name);
+        self.judge_lock(effect, &name);
         let touch = Touch { effect, kind: TargetKind::File, name, pattern, recursive, by: self.by.clone() };
         self.out.touch(touch);
     }

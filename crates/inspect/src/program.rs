@@ -7,6 +7,7 @@ mod deeds;
 mod filter;
 mod find;
 mod options;
+mod own;
 mod script;
 mod sources;
 mod special;

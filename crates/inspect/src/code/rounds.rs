@@ -96,13 +96,18 @@ impl Machine<'_> {
             "starts programs and waits for none"
         } else if names().any(web) {
             "sends requests without a pause"
-        } else if names().any(|(_, last)| TAKES_ROOM.contains(&last) && last != "print") {
+        } else if names().any(|(_, last)| TAKES_ROOM.contains(&last) && last != "print") || appends(language, body) {
             "writes without a pause"
         } else {
             return;
         };
         self.find(FindingKind::ForkBomb, format!("a loop without end in the {} code {what}", language.name()));
     }
+}
+
+/// `list << value`, which is how Ruby adds to a list or a text.
+fn appends(language: Language, body: &[Token]) -> bool {
+    language == Language::Ruby && body.windows(2).any(|pair| pair == [Token::Mark('<'), Token::Mark('<')])
 }
 
 /// What follows the head of a loop that nothing ends, or stands before `while 1`.

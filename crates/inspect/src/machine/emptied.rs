@@ -19,6 +19,12 @@ impl Machine<'_> {
     pub(crate) fn empties(&mut self, word: &Word) {
         if word.is_pattern() || word.has_hole() {
             self.touch_path(Effect::Delete, word, false);
+            if let Some(name) = self.paths(word).into_iter().find(|name| !is_made_again(name)) {
+                self.find(
+                    FindingKind::UnboundedStatement,
+                    format!("`{}` empties every file that {name} matches", self.by),
+                );
+            }
             return;
         }
         for name in self.paths(word) {

@@ -5,6 +5,9 @@ use std::collections::BTreeSet;
 /// The most patterns that a list of files is followed by.
 const MAX_LISTING: usize = 16;
 
+/// The most constant parts that data is known to have.
+const MAX_PARTS: usize = 8;
+
 /// The most places that data is known to come from.
 const MAX_SOURCES: usize = 64;
 
@@ -228,6 +231,8 @@ impl Word {
 pub(crate) struct Stream {
     /// The whole content, where it is constant.
     pub(crate) text: Option<String>,
+    /// Where it is not: the parts that are, in their order.
+    pub(crate) parts: Vec<String>,
     /// Whether something was decoded on the way.
     pub(crate) decoded: bool,
     /// Whether a host's answer is in it.
@@ -257,7 +262,7 @@ impl Stream {
 
     /// The same origin, without the content.
     pub(crate) fn origin(&self) -> Self {
-        Self { text: None, listing: self.listing.clone(), sources: self.sources.clone(), ..*self }
+        Self { text: None, parts: Vec::new(), listing: self.listing.clone(), sources: self.sources.clone(), ..*self }
     }
 
     /// Adds where data comes from. Beyond the bound it comes from anywhere.
@@ -278,7 +283,19 @@ impl Stream {
     /// The same origin with other content.
     pub(crate) fn with_text(mut self, text: Option<String>) -> Self {
         self.text = text;
+        self.parts.clear();
         self
+    }
+
+    /// What is known of the content: all of it, or the parts that are constant.
+    pub(crate) fn known(&self) -> impl Iterator<Item = &str> {
+        self.text.iter().chain(&self.parts).map(String::as_str)
+    }
+
+    /// Keeps the constant parts of data that is not constant as a whole.
+    fn keep(&mut self, parts: impl IntoIterator<Item = String>) {
+        let room = MAX_PARTS.saturating_sub(self.parts.len());
+        self.parts.extend(parts.into_iter().filter(|part| !part.is_empty()).take(room));
     }
 
     /// Adds patterns of names of files.
@@ -292,12 +309,15 @@ impl Stream {
 
     /// This, followed by `other`.
     pub(crate) fn then(mut self, other: Self) -> Self {
-        self.text = match (self.text, other.text) {
+        self.text = match (self.text.take(), other.text) {
             (Some(mut a), Some(b)) => {
                 a.push_str(&b);
                 Some(a)
             }
-            _ => None,
+            (a, b) => {
+                self.keep(a.into_iter().chain(other.parts).chain(b));
+                None
+            }
         };
         self.decoded |= other.decoded;
         self.remote |= other.remote;
@@ -310,7 +330,8 @@ impl Stream {
     /// Either this or `other`.
     pub(crate) fn or(mut self, other: Self) -> Self {
         if self.text != other.text {
-            self.text = None;
+            let text = self.text.take();
+            self.keep(text.into_iter().chain(other.parts).chain(other.text));
         }
         self.decoded |= other.decoded;
         self.remote |= other.remote;

@@ -5,7 +5,6 @@ use std::cell::LazyCell;
 use countersign_plan::tool::{Effect, TargetKind};
 
 use super::options::{self, Grammar, Parsed};
-use super::transfer::host_of;
 use crate::catalogue::{Entry, Role, Tag};
 use crate::inspection::{FindingKind, UnknownKind};
 use crate::machine::{Machine, Stream, Word};
@@ -257,6 +256,8 @@ impl Machine<'_> {
                 doing.read = read.then(stream);
             }
             Role::Write | Role::Append if word.constant() == Some("-") => {}
+            // A script of ImageMagick's is run where it stands for the output, too.
+            Role::Write if word.prefix().to_ascii_lowercase().starts_with("msl:") => self.picture(word, doing),
             Role::Write => {
                 self.touch_path(least(Effect::Update), word, recursive);
                 let holds = if doing.reads { doing.read.clone() } else { stdin.clone() };
@@ -295,7 +296,7 @@ impl Machine<'_> {
                     self.input_code(crate::code::Language::Other, stdin);
                 }
             }
-            Role::Load | Role::Module => self.touch_path(Effect::Execute, word, false),
+            Role::Load | Role::Module => self.loads(word),
             Role::Command => {
                 self.shell_text(word, stdin);
             }
@@ -309,7 +310,7 @@ impl Machine<'_> {
                 self.sql_word(word);
             }
             Role::Url | Role::UrlSend => self.url(role, word, doing),
-            Role::Host => doing.hosts.push(host_of(word)),
+            Role::Host => self.host(word, doing),
             Role::RemoteRead | Role::RemoteWrite => self.remote(role, word, doing),
             Role::Fetches | Role::Pushes => self.repository(role, word, doing),
             Role::Data => {
@@ -493,7 +494,7 @@ impl Machine<'_> {
         }
         let mut out = if doing.reads { doing.read } else { stdin.clone() };
         if !tags.contains(&&Tag::Pass) || remote {
-            out.text = None;
+            out = out.with_text(None);
         }
         if !tags.contains(&&Tag::Lists) && !tags.contains(&&Tag::Pass) {
             out.listing.clear();

@@ -83,6 +83,18 @@ const PRINTS: &[(&str, &[&str])] = &[
     ("wg", &["showconf"]),
     ("wg", &["genkey"]),
     ("docker", &["config", "inspect"]),
+    ("etcdctl", &["get", "--prefix"]),
+    ("etcdctl", &["get", "--from-key"]),
+    ("etcdctl", &["snapshot", "save"]),
+    ("terraform", &["state", "pull"]),
+    ("tofu", &["state", "pull"]),
+    ("terragrunt", &["state", "pull"]),
+    ("kubectl", &["config", "view", "--raw"]),
+    ("argocd", &["admin", "initial-password"]),
+    ("flyctl", &["tokens", "create"]),
+    ("fly", &["tokens", "create"]),
+    ("rclone", &["config", "dump"]),
+    ("rclone", &["reveal"]),
     ("docker", &["secret", "inspect"]),
 ];
 

@@ -1,5 +1,7 @@
 //! Code that a program is given: as an argument, in a file, or on standard input; and the scripts of `sed` and `awk`.
 
+use std::collections::BTreeSet;
+
 use countersign_plan::tool::Effect;
 
 use crate::code::Language;
@@ -16,6 +18,7 @@ impl Machine<'_> {
         match word.constant().map(str::to_owned) {
             Some(text) => {
                 self.judge_text(&text);
+                self.judge_documents(&text);
                 self.code(language, &text);
             }
             None => {
@@ -24,6 +27,20 @@ impl Machine<'_> {
                 let message = format!("the {} code of `{}` is not constant", language.name(), self.by);
                 self.unknown(UnknownKind::Value, Effect::Execute, message);
             }
+        }
+    }
+
+    /// What a script of a document store removes (MongoDB shell methods).
+    fn judge_documents(&mut self, text: &str) {
+        if !matches!(self.by.as_str(), "mongosh" | "mongo") {
+            return;
+        }
+        let text: String = text.chars().filter(|c| !c.is_whitespace()).collect();
+        if text.contains(".dropDatabase(") || text.contains("dropDatabase:1") {
+            self.find(FindingKind::DestroysDatabase, "`dropDatabase` removes all of it");
+        }
+        if [".drop()", ".deleteMany({})", ".remove({})", ".deleteMany()"].iter().any(|call| text.contains(call)) {
+            self.find(FindingKind::UnboundedStatement, format!("`{}` removes every document of a collection", self.by));
         }
     }
 
@@ -72,6 +89,11 @@ impl Machine<'_> {
                 Stream::unknown()
             }
             None => {
+                if language == Language::Shell {
+                    for text in stdin.known() {
+                        self.absorb_grave(crate::shell::shell(text, self.context));
+                    }
+                }
                 let from: Vec<&str> = stdin.sources.iter().map(String::as_str).collect();
                 let from = if from.is_empty() { "its input".to_owned() } else { from.join(", ") };
                 self.unknown(
@@ -155,7 +177,12 @@ impl Machine<'_> {
             return;
         };
         let (bare, strings) = without_strings(&script);
+        let runs = bare.contains("system") || has_pipe(&bare) || bare.contains("@load") || bare.contains("@include");
         for text in strings.iter().filter(|text| text.starts_with("/inet")) {
+            if orders(&bare) {
+                let message = "the script of `awk` runs what another machine sends it";
+                self.find(FindingKind::ReverseShell, message);
+            }
             let mut parts = text.split('/').skip(4);
             let host = Word::text(parts.next().unwrap_or("?"));
             self.touch_host(&host);
@@ -171,7 +198,6 @@ impl Machine<'_> {
                 by: self.by.clone(),
             });
         }
-        let runs = bare.contains("system") || has_pipe(&bare) || bare.contains("@load") || bare.contains("@include");
         if runs && !self.awk_commands(&bare, &strings) {
             let commands: Vec<&String> = strings.iter().filter(|text| text.chars().any(char::is_alphabetic)).collect();
             match (commands.as_slice(), bare.matches("system").count() + usize::from(has_pipe(&bare))) {
@@ -310,6 +336,19 @@ fn argument_of(text: &str, script: &str) -> Runs {
 
 fn looks_like_a_file(text: &str) -> bool {
     !text.is_empty() && !text.contains(['%', '\n', ' ']) && text.contains(['/', '.'])
+}
+
+/// Whether a script of `awk` that has a socket runs what it reads: a command beside the socket, or another coprocess whose lines
+/// are read (gawk manual, "Two-way I/O").
+fn orders(bare: &str) -> bool {
+    let squeezed: String = bare.chars().filter(|c| !c.is_whitespace()).collect();
+    let word = |c: char| c.is_alphanumeric() || c == '_';
+    let read: BTreeSet<&str> = squeezed
+        .match_indices("|&getline")
+        .map(|(at, _)| squeezed.get(..at).unwrap_or_default())
+        .map(|before| before.get(before.trim_end_matches(word).len()..).unwrap_or_default())
+        .collect();
+    !read.is_empty() && (read.len() > 1 || bare.contains("system") || squeezed.contains("|getline"))
 }
 
 /// Whether the one string of a script stands in `system("…")` or `"…" | getline` or `print | "…"`.

@@ -18,7 +18,19 @@ pub(crate) fn knows(name: &str) -> bool {
         || BOTH.contains(&name)
         || matches!(
             name,
-            "env" | "xargs" | "gxargs" | "find" | "gfind" | "dd" | "tar" | "gtar" | "bsdtar" | "printenv" | "gecho"
+            "env"
+                | "xargs"
+                | "gxargs"
+                | "find"
+                | "gfind"
+                | "dd"
+                | "tar"
+                | "gtar"
+                | "bsdtar"
+                | "printenv"
+                | "gecho"
+                | "basename"
+                | "dirname"
         )
 }
 
@@ -34,6 +46,9 @@ impl Machine<'_> {
             "find" | "gfind" => self.find_program(rest),
             "dd" => self.dd(rest, stdin),
             "tar" | "gtar" | "bsdtar" => self.tar(rest, stdin),
+            "basename" | "dirname" => return super::own::part_of_name(name, rest),
+            "npx" | "bunx" | "pnpx" => return self.projects_own(rest, stdin),
+            "crontab" => return self.table_of_jobs(rest, stdin),
             _ if BOTH.contains(&name) => return self.builtin(name, rest, stdin),
             _ => return None,
         })

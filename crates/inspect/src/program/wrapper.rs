@@ -192,7 +192,13 @@ impl Machine<'_> {
                 doing.hosts.push(Word::text(body));
                 doing.sent.get_or_insert_with(Stream::unknown);
             }
-            "OPEN" | "CREATE" | "FILE" | "GOPEN" => self.touch_path(Effect::Update, &Word::text(body), false),
+            // Opened for both ways, unless an option says otherwise.
+            "OPEN" | "CREATE" | "FILE" | "GOPEN" => {
+                let file = Word::text(body);
+                self.touch_path(Effect::Update, &file, false);
+                let held = self.read_file(&file);
+                doing.sent = Some(doing.sent.take().unwrap_or_else(Stream::empty).then(held));
+            }
             "-" | "STDIO" | "STDIN" | "STDOUT" | "STDERR" | "PTY" | "PIPE" | "FD" => {}
             _ if kind.to_ascii_uppercase().contains("LISTEN") => {
                 self.touch_other(Effect::Send, TargetKind::Host, format!("localhost:{body}"));
