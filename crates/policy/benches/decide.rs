@@ -18,7 +18,7 @@ use countersign_policy::deployment::{Deployment, DeploymentDocument, Own};
 use countersign_policy::facts::AsWritten;
 use countersign_policy::flow::{Level, Session};
 use countersign_policy::policy::{Policy, PolicyDocument};
-use countersign_policy::review::{Request, review};
+use countersign_policy::review::{Request, matches, review};
 use criterion::{Criterion, criterion_group, criterion_main};
 use rules::{Shape, Subject};
 use serde_json::json;
@@ -45,7 +45,7 @@ fn plans(c: &mut Criterion) {
     let inputs = Inputs::new();
     let requester = "user:dana".parse().expect("a principal");
     let changes = Changes::default();
-    let judge = |policy: &Policy| {
+    let with = |policy: &Policy, then: &dyn Fn(&Request<'_>) -> Decision| {
         let draft = Draft::read(black_box(&bytes)).expect("a plan");
         let request = Request {
             draft: &draft,
@@ -63,10 +63,21 @@ fn plans(c: &mut Criterion) {
             session: Session::empty(),
             now: countersign_plan::time::Timestamp::from_millis(1_780_000_000_000),
         };
-        review(&request).decision
+        then(&request)
     };
+    let judge = |policy: &Policy| with(policy, &|request| review(request).decision);
+    // Each step's tool, arguments, effects, rules and defaults, without the labels of its values, their proof and its check.
+    let rule = |policy: &Policy| {
+        with(policy, &|request| {
+            let asks = matches(request, &|_, matched, asks| !matched.deny.is_empty() || !asks.is_empty());
+            if asks.contains(&true) { Decision::RequireApproval } else { Decision::Allow }
+        })
+    };
+    assert_eq!(rule(&policy), Decision::Allow);
     assert_eq!(judge(&policy), Decision::Allow);
     c.bench_function("plan/50 steps/parse", |b| b.iter(|| Draft::read(black_box(&bytes)).expect("a plan")));
+    c.bench_function("plan/50 steps/parse, effects and rules, no flow proof", |b| b.iter(|| rule(&policy)));
+    c.bench_function("plan/50 steps/parse, effects and 1000 rules, no flow proof", |b| b.iter(|| rule(&rules)));
     c.bench_function("plan/50 steps/parse and review, no rules", |b| b.iter(|| judge(&policy)));
     c.bench_function("plan/50 steps/parse and review, 1000 rules", |b| b.iter(|| judge(&rules)));
 }
