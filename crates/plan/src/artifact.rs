@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use serde::ser::SerializeMap as _;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -68,20 +67,20 @@ pub struct Plan {
     pub nonce: String,
 }
 
-/// What one step may touch.
+/// What one step may touch. The fields are in the order in which canonical bytes have them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StepGrant {
-    /// The step.
-    pub id: StepId,
     /// Effects on resources, resolved once.
     pub accesses: Vec<Access>,
-    /// The sandbox that it runs in.
-    pub profile: Profile,
-    /// Whether nothing takes it back.
-    pub irreversible: bool,
     /// Tool, arguments and target: what an approval of this action means in another version.
     pub action_digest: Digest,
+    /// The step.
+    pub id: StepId,
+    /// Whether nothing takes it back.
+    pub irreversible: bool,
+    /// The sandbox that it runs in.
+    pub profile: Profile,
 }
 
 /// Why bytes are no plan.
@@ -104,10 +103,33 @@ impl Plan {
     /// # Errors
     /// Never for a plan that was built from a draft; kept so that nothing is signed by accident.
     pub fn to_bytes(&self) -> Result<Vec<u8>, serde_json::Error> {
-        // The draft is most of a plan: it is written where it lies, not copied into a value with the rest.
-        let rest = serde_json::to_value(Rest(self))?;
-        let rest = rest.as_object().into_iter().flatten().map(|(name, value)| (name.as_str(), value));
-        Ok(canonical::object(rest.chain([("draft", &*self.draft)])))
+        // The draft, most of a plan, is written by the faster way.
+        let mut out = canonical::Object::new();
+        out.member("agent", &self.agent)?;
+        out.member("case", &self.case)?;
+        out.member("cwd", &self.cwd)?;
+        out.member("deployment_digest", &self.deployment_digest)?;
+        out.value("draft", &self.draft);
+        out.member("draft_digest", &self.draft_digest)?;
+        if !self.inputs.is_empty() {
+            out.member("inputs", &self.inputs)?;
+        }
+        if let Some(proof) = &self.label_proof {
+            out.member("label_proof", proof)?;
+        }
+        out.member("mode", &self.mode)?;
+        out.member("nonce", &self.nonce)?;
+        out.member("not_before", &self.not_before)?;
+        if let Some(parent) = &self.parent {
+            out.member("parent", parent)?;
+        }
+        out.member("policy_digest", &self.policy_digest)?;
+        out.member("principal", &self.principal)?;
+        out.member("schema", &self.schema)?;
+        out.member("steps", &self.steps)?;
+        out.member("tools", &self.tools)?;
+        out.member("version", &self.version)?;
+        Ok(out.end())
     }
 
     /// Reads the bytes of a plan, with its draft.
@@ -154,60 +176,6 @@ mod shared {
 
     pub(super) fn deserialize<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Arc<Value>, D::Error> {
         Value::deserialize(deserializer).map(Arc::new)
-    }
-}
-
-/// A plan without its draft.
-struct Rest<'a>(&'a Plan);
-
-impl Serialize for Rest<'_> {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        // By name, so that a field that is added to a plan and forgotten here does not compile.
-        let Plan {
-            schema,
-            case,
-            version,
-            parent,
-            principal,
-            agent,
-            mode,
-            draft_digest,
-            draft: _,
-            inputs,
-            cwd,
-            steps,
-            tools,
-            policy_digest,
-            deployment_digest,
-            label_proof,
-            not_before,
-            nonce,
-        } = self.0;
-        let mut out = serializer.serialize_map(None)?;
-        out.serialize_entry("schema", schema)?;
-        out.serialize_entry("case", case)?;
-        out.serialize_entry("version", version)?;
-        if let Some(parent) = parent {
-            out.serialize_entry("parent", parent)?;
-        }
-        out.serialize_entry("principal", principal)?;
-        out.serialize_entry("agent", agent)?;
-        out.serialize_entry("mode", mode)?;
-        out.serialize_entry("draft_digest", draft_digest)?;
-        if !inputs.is_empty() {
-            out.serialize_entry("inputs", inputs)?;
-        }
-        out.serialize_entry("cwd", cwd)?;
-        out.serialize_entry("steps", steps)?;
-        out.serialize_entry("tools", tools)?;
-        out.serialize_entry("policy_digest", policy_digest)?;
-        out.serialize_entry("deployment_digest", deployment_digest)?;
-        if let Some(proof) = label_proof {
-            out.serialize_entry("label_proof", proof)?;
-        }
-        out.serialize_entry("not_before", not_before)?;
-        out.serialize_entry("nonce", nonce)?;
-        out.end()
     }
 }
 

@@ -1,13 +1,21 @@
 //! Canonical bytes of a JSON value: RFC 8785 (JCS). Digests and signatures are over these bytes.
 //!
 //! Numbers are written as ECMAScript does (`ryu-js`), members are sorted by UTF-16 code units, nothing is escaped that need
-//! not be. [`crate::document`] has refused before what has no canonical form (NaN, `-0`, integers of 2^53 or more).
+//! not be. [`crate::document`] has refused before what has no canonical form (NaN, `-0`, integers of 2^53 or more). A value,
+//! which is mostly the author's words, is written here; a type by `serde_json`, with its members put in order.
+
+use std::cell::RefCell;
+use std::io;
+use std::ops::Range;
 
 use serde::Serialize;
-use serde_json::{Map, Value};
-use sha2::{Digest as _, Sha256};
+use serde_json::ser::Formatter;
+use serde_json::{Map, Serializer, Value};
 
 use crate::digest::Digest;
+
+/// Room for most documents: growing step by step costs more than the memory.
+const ROOM: usize = 2048;
 
 /// The canonical bytes of `value`.
 ///
@@ -21,8 +29,7 @@ use crate::digest::Digest;
 /// ```
 #[must_use]
 pub fn to_vec(value: &Value) -> Vec<u8> {
-    // Growing step by step costs more than looking through the value once.
-    let mut out = Vec::with_capacity(length(value));
+    let mut out = Vec::with_capacity(ROOM);
     write_value(&mut out, value);
     out
 }
@@ -30,110 +37,178 @@ pub fn to_vec(value: &Value) -> Vec<u8> {
 /// The digest of the canonical bytes of `value`.
 #[must_use]
 pub fn digest(value: &Value) -> Digest {
-    let mut out = Hashing { hasher: Sha256::new(), waiting: [0; 1024], count: 0 };
-    write_value(&mut out, value);
-    out.finish()
+    Digest::of(&to_vec(value))
 }
 
-/// The canonical bytes of a serialisable value.
+/// The canonical bytes of a serialisable value, written from it and from no copy.
 ///
 /// # Errors
 /// The value has no JSON form (a map with keys that are not strings).
 pub fn of<T: Serialize>(value: &T) -> Result<Vec<u8>, serde_json::Error> {
-    Ok(to_vec(&serde_json::to_value(value)?))
+    let mut out = Vec::with_capacity(ROOM);
+    write(&mut out, value)?;
+    Ok(out)
 }
 
-/// Where canonical bytes go.
-trait Sink {
-    fn put(&mut self, bytes: &[u8]);
+fn write<T: Serialize>(out: &mut Vec<u8>, value: &T) -> Result<(), serde_json::Error> {
+    let written = RefCell::new(std::mem::take(out));
+    let ordered = Ordered { out: &written, names: Vec::new(), objects: Vec::new() };
+    value.serialize(&mut Serializer::with_formatter(Written(&written), ordered))?;
+    *out = written.into_inner();
+    Ok(())
 }
 
-impl Sink for Vec<u8> {
-    fn put(&mut self, bytes: &[u8]) {
-        self.extend_from_slice(bytes);
+/// An object whose members are written one by one, types and values in turn, by names in their order.
+pub(crate) struct Object(Vec<u8>);
+
+impl Object {
+    pub(crate) fn new() -> Self {
+        Self(Vec::with_capacity(3 * ROOM))
+    }
+
+    fn name(&mut self, name: &str) {
+        self.0.push(if self.0.is_empty() { b'{' } else { b',' });
+        write_string(&mut self.0, name);
+        self.0.push(b':');
+    }
+
+    pub(crate) fn member<T: Serialize>(&mut self, name: &str, member: &T) -> Result<(), serde_json::Error> {
+        self.name(name);
+        write(&mut self.0, member)
+    }
+
+    pub(crate) fn value(&mut self, name: &str, value: &Value) {
+        self.name(name);
+        write_value(&mut self.0, value);
+    }
+
+    pub(crate) fn end(mut self) -> Vec<u8> {
+        self.0.push(b'}');
+        self.0
     }
 }
 
-/// Hashes the bytes in larger pieces, without keeping them all.
-struct Hashing {
-    hasher: Sha256,
-    waiting: [u8; 1024],
-    count: usize,
+/// What `serde_json` writes, where [`Ordered`] can reach it.
+struct Written<'a>(&'a RefCell<Vec<u8>>);
+
+impl io::Write for Written<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.write_all(bytes).map(|()| bytes.len())
+    }
+
+    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.0.borrow_mut().extend_from_slice(bytes);
+        Ok(())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
-impl Sink for Hashing {
-    fn put(&mut self, bytes: &[u8]) {
-        match self.waiting.get_mut(self.count..self.count + bytes.len()) {
-            Some(room) => {
-                room.copy_from_slice(bytes);
-                self.count += bytes.len();
-            }
-            None => {
-                self.flush();
-                self.hasher.update(bytes);
-            }
+/// How canonical JSON differs from what `serde_json` writes: numbers, and the order of members, which are sorted where they lie
+/// once their object ends.
+struct Ordered<'a> {
+    out: &'a RefCell<Vec<u8>>,
+    /// Where the names of the members of all open objects lie, in their quotes.
+    names: Vec<Range<usize>>,
+    /// How many names there were when each open object began.
+    objects: Vec<usize>,
+}
+
+impl Formatter for Ordered<'_> {
+    fn write_f64<W: ?Sized + io::Write>(&mut self, writer: &mut W, float: f64) -> io::Result<()> {
+        writer.write_all(ryu_js::Buffer::new().format(float).as_bytes())
+    }
+
+    fn write_f32<W: ?Sized + io::Write>(&mut self, writer: &mut W, float: f32) -> io::Result<()> {
+        self.write_f64(writer, float.into())
+    }
+
+    fn begin_object<W: ?Sized + io::Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        self.objects.push(self.names.len());
+        writer.write_all(b"{")
+    }
+
+    fn begin_object_key<W: ?Sized + io::Write>(&mut self, writer: &mut W, first: bool) -> io::Result<()> {
+        if !first {
+            writer.write_all(b",")?;
         }
-    }
-}
-
-impl Hashing {
-    fn flush(&mut self) {
-        self.hasher.update(self.waiting.get(..self.count).unwrap_or_default());
-        self.count = 0;
+        let at = self.out.borrow().len();
+        self.names.push(at..at);
+        Ok(())
     }
 
-    fn finish(mut self) -> Digest {
-        self.flush();
-        Digest::from_bytes(self.hasher.finalize().into())
-    }
-}
-
-/// About how many canonical bytes a value has: exact but for escapes and numbers.
-fn length(value: &Value) -> usize {
-    match value {
-        Value::Null | Value::Bool(_) => 5,
-        Value::Number(_) => 8,
-        Value::String(text) => text.len() + 2,
-        Value::Array(items) => 2 + items.iter().map(|item| length(item) + 1).sum::<usize>(),
-        Value::Object(members) => 2 + members.iter().map(|(key, member)| key.len() + 4 + length(member)).sum::<usize>(),
-    }
-}
-
-/// The canonical bytes of an object with these members, which are not copied together first. Names are unique.
-pub(crate) fn object<'a>(members: impl Iterator<Item = (&'a str, &'a Value)>) -> Vec<u8> {
-    let mut sorted: Vec<(&str, &Value)> = members.collect();
-    sorted.sort_by(|a, b| a.0.encode_utf16().cmp(b.0.encode_utf16()));
-    let mut out =
-        Vec::with_capacity(2 + sorted.iter().map(|(key, member)| key.len() + 4 + length(member)).sum::<usize>());
-    write_members(&mut out, sorted.into_iter());
-    out
-}
-
-fn write_value(out: &mut impl Sink, value: &Value) {
-    match value {
-        Value::Null => out.put(b"null"),
-        Value::Bool(true) => out.put(b"true"),
-        Value::Bool(false) => out.put(b"false"),
-        Value::Number(number) => write_number(out, number),
-        Value::String(text) => write_string(out, text),
-        Value::Array(items) => {
-            out.put(b"[");
-            for (i, item) in items.iter().enumerate() {
-                if i > 0 {
-                    out.put(b",");
-                }
-                write_value(out, item);
-            }
-            out.put(b"]");
+    fn begin_object_value<W: ?Sized + io::Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        if let Some(name) = self.names.last_mut() {
+            name.end = self.out.borrow().len();
         }
-        Value::Object(members) => write_object(out, members),
+        writer.write_all(b":")
     }
+
+    fn end_object<W: ?Sized + io::Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        let first = self.objects.pop().unwrap_or_default();
+        sort(&mut self.out.borrow_mut(), self.names.get(first..).unwrap_or_default());
+        self.names.truncate(first);
+        writer.write_all(b"}")
+    }
+}
+
+/// Sorts the members at the end of `out`, whose names lie at `names`.
+fn sort(out: &mut Vec<u8>, names: &[Range<usize>]) {
+    let Some(start) = names.first().map(|name| name.start) else { return };
+    let name = |at: &Range<usize>| out.get(at.clone()).unwrap_or_default();
+    // Most names are written as they are, and their bytes are in the order of their units: all but those beyond U+FFFF.
+    let odd = |byte: u8| byte == b'\\' || byte >= FIRST_BYTE_OF_E000;
+    let plain = !names.iter().any(|at| name(at).iter().fold(false, |any, &byte| any | odd(byte)));
+    let bytes = |at: &Range<usize>| name(at).split_last().map_or(&[][..], |(_, open)| open);
+    if plain && names.is_sorted_by_key(bytes) {
+        return;
+    }
+    // A comma stands between two members.
+    let ends = names.iter().skip(1).map(|next| next.start - 1).chain([out.len()]);
+    let mut members: Vec<_> = names.iter().zip(ends).collect();
+    if plain {
+        members.sort_by_key(|(at, _)| bytes(at));
+    } else {
+        members.sort_by_cached_key(|(at, _)| units(name(at)));
+    }
+    let members: Vec<&[u8]> = members.iter().map(|(at, end)| out.get(at.start..*end).unwrap_or_default()).collect();
+    let sorted = members.join(&b","[..]);
+    out.truncate(start);
+    out.extend_from_slice(&sorted);
 }
 
 /// UTF-8 starts U+E000 and everything above with this byte or a greater one, and nothing below it contains such a byte.
 const FIRST_BYTE_OF_E000: u8 = 0xee;
 
-fn write_object(out: &mut impl Sink, members: &Map<String, Value>) {
+/// The UTF-16 units of a name in its quotes.
+fn units(quoted: &[u8]) -> Vec<u16> {
+    serde_json::from_slice::<String>(quoted).unwrap_or_default().encode_utf16().collect()
+}
+
+fn write_value(out: &mut Vec<u8>, value: &Value) {
+    match value {
+        Value::Null => out.extend_from_slice(b"null"),
+        Value::Bool(true) => out.extend_from_slice(b"true"),
+        Value::Bool(false) => out.extend_from_slice(b"false"),
+        Value::Number(number) => write_number(out, number),
+        Value::String(text) => write_string(out, text),
+        Value::Array(items) => {
+            out.extend_from_slice(b"[");
+            for (i, item) in items.iter().enumerate() {
+                if i > 0 {
+                    out.extend_from_slice(b",");
+                }
+                write_value(out, item);
+            }
+            out.extend_from_slice(b"]");
+        }
+        Value::Object(members) => write_object(out, members),
+    }
+}
+
+fn write_object(out: &mut Vec<u8>, members: &Map<String, Value>) {
     // A map that keeps its keys sorted by code point is in order already: UTF-16 order differs only beyond U+FFFF.
     if members.keys().is_sorted() && members.keys().all(|key| key.bytes().all(|byte| byte < FIRST_BYTE_OF_E000)) {
         write_members(out, members.iter().map(|(key, member)| (key.as_str(), member)));
@@ -144,60 +219,60 @@ fn write_object(out: &mut impl Sink, members: &Map<String, Value>) {
     }
 }
 
-fn write_members<'a>(out: &mut impl Sink, members: impl Iterator<Item = (&'a str, &'a Value)>) {
-    out.put(b"{");
+fn write_members<'a>(out: &mut Vec<u8>, members: impl Iterator<Item = (&'a str, &'a Value)>) {
+    out.extend_from_slice(b"{");
     for (i, (key, value)) in members.enumerate() {
         if i > 0 {
-            out.put(b",");
+            out.extend_from_slice(b",");
         }
         write_string(out, key);
-        out.put(b":");
+        out.extend_from_slice(b":");
         write_value(out, value);
     }
-    out.put(b"}");
+    out.extend_from_slice(b"}");
 }
 
-fn write_number(out: &mut impl Sink, number: &serde_json::Number) {
+fn write_number(out: &mut Vec<u8>, number: &serde_json::Number) {
     if number.is_f64() {
         // serde_json holds finite floats only.
         let float = number.as_f64().unwrap_or(0.0);
-        out.put(ryu_js::Buffer::new().format(float).as_bytes());
+        out.extend_from_slice(ryu_js::Buffer::new().format(float).as_bytes());
     } else {
-        out.put(number.to_string().as_bytes());
+        out.extend_from_slice(number.to_string().as_bytes());
     }
 }
 
-fn write_string(out: &mut impl Sink, text: &str) {
+fn write_string(out: &mut Vec<u8>, text: &str) {
     let escaped = |byte: u8| byte < 0x20 || byte == b'"' || byte == b'\\';
     let mut rest = text.as_bytes();
-    out.put(b"\"");
+    out.extend_from_slice(b"\"");
     // Most strings have nothing to escape, and this loop, which never leaves early, looks at many bytes at once.
     if !rest.iter().fold(false, |any, &byte| any | escaped(byte)) {
-        out.put(rest);
-        return out.put(b"\"");
+        out.extend_from_slice(rest);
+        return out.extend_from_slice(b"\"");
     }
     while let Some(at) = rest.iter().position(|&byte| escaped(byte)) {
         let (clean, tail) = rest.split_at(at);
-        out.put(clean);
+        out.extend_from_slice(clean);
         if let Some((&byte, after)) = tail.split_first() {
             write_escape(out, byte);
             rest = after;
         }
     }
-    out.put(rest);
-    out.put(b"\"");
+    out.extend_from_slice(rest);
+    out.extend_from_slice(b"\"");
 }
 
-fn write_escape(out: &mut impl Sink, byte: u8) {
+fn write_escape(out: &mut Vec<u8>, byte: u8) {
     match byte {
-        b'"' => out.put(b"\\\""),
-        b'\\' => out.put(b"\\\\"),
-        0x08 => out.put(b"\\b"),
-        0x09 => out.put(b"\\t"),
-        0x0a => out.put(b"\\n"),
-        0x0c => out.put(b"\\f"),
-        0x0d => out.put(b"\\r"),
-        other => out.put(format!("\\u{other:04x}").as_bytes()),
+        b'"' => out.extend_from_slice(b"\\\""),
+        b'\\' => out.extend_from_slice(b"\\\\"),
+        0x08 => out.extend_from_slice(b"\\b"),
+        0x09 => out.extend_from_slice(b"\\t"),
+        0x0a => out.extend_from_slice(b"\\n"),
+        0x0c => out.extend_from_slice(b"\\f"),
+        0x0d => out.extend_from_slice(b"\\r"),
+        other => out.extend_from_slice(format!("\\u{other:04x}").as_bytes()),
     }
 }
 

@@ -9,6 +9,9 @@ use sha2::{Digest as _, Sha256};
 /// What the text form starts with.
 const PREFIX: &str = "sha256:";
 
+/// How long the text form is.
+const LENGTH: usize = PREFIX.len() + 64;
+
 /// The value of a lower-case hex digit; anything else has a bit that no digit has.
 const fn digit(byte: u8) -> u8 {
     match byte {
@@ -61,19 +64,17 @@ impl Digest {
     /// The 64 hex digits without the algorithm's name, as in-toto subjects want them.
     #[must_use]
     pub fn hex(&self) -> String {
-        let mut text = self.text();
-        text.drain(..PREFIX.len());
-        text
+        hex::encode(self.0)
     }
 
-    /// The text form. Digests are most of what is written besides the author's own words, so this does not go through a formatter.
-    fn text(&self) -> String {
-        let mut bytes = [0; PREFIX.len() + 64];
-        let (prefix, digits) = bytes.split_at_mut(PREFIX.len());
+    /// The text form, in the room that it needs. Digests are most of what is written besides the author's own words, so this
+    /// neither goes through a formatter nor asks for memory.
+    fn text<'a>(&self, room: &'a mut [u8; LENGTH]) -> &'a str {
+        let (prefix, digits) = room.split_at_mut(PREFIX.len());
         prefix.copy_from_slice(PREFIX.as_bytes());
         // The room is exactly twice the digest.
         let _ = hex::encode_to_slice(self.0, digits);
-        String::from_utf8_lossy(&bytes).into_owned()
+        std::str::from_utf8(room).unwrap_or_default()
     }
 
     /// The first twelve hex digits: enough for a person to compare, never for a program.
@@ -85,7 +86,7 @@ impl Digest {
 
 impl fmt::Display for Digest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text())
+        f.write_str(self.text(&mut [0; LENGTH]))
     }
 }
 
@@ -117,7 +118,7 @@ impl FromStr for Digest {
 
 impl Serialize for Digest {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.text())
+        serializer.serialize_str(self.text(&mut [0; LENGTH]))
     }
 }
 

@@ -76,7 +76,7 @@ fn a_plan_without_its_draft_or_with_another_one_is_none() {
     assert!(wrong.contains("/draft/goal"), "{wrong}");
     assert_eq!(read(&|value| value["draft"]["goal"] = json!("h")), Err(PlanError::Draft));
     assert_eq!(read(&|value| value["steps"][0]["id"] = json!("b")), Err(PlanError::Steps));
-    let listed = refused(&|value| value["steps"][0] = json!(["a", [], "none", false, Digest::of(b"action")]));
+    let listed = refused(&|value| value["steps"][0] = json!([[], Digest::of(b"action"), "a", false, "none"]));
     assert!(listed.starts_with("/steps/0: "), "{listed}");
     let wrapped = refused(&|value| value["mode"] = json!({"managed": null}));
     assert!(wrapped.starts_with("/mode/managed: "), "{wrapped}");

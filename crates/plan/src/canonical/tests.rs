@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::{digest, to_vec};
+use super::{digest, of, to_vec};
 use crate::digest::Digest;
 
 fn text(value: &Value) -> String {
@@ -45,13 +45,29 @@ fn any_json() -> impl Strategy<Value = Value> {
     })
 }
 
+/// Members in the order in which they are given, as a struct has them.
+struct Fields(Vec<(&'static str, Value)>);
+
+impl serde::Serialize for Fields {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(name, value)| (name, value)))
+    }
+}
+
 proptest! {
     #[test]
     fn agrees_with_serde_jcs(value in any_json()) {
         prop_assert_eq!(to_vec(&value), serde_jcs::to_vec(&value).unwrap());
     }
 
-    /// Larger than what is hashed at once, too.
+    /// A value that is written as a type is, and a type whose fields stand in any order.
+    #[test]
+    fn types_are_written_as_values_are(value in any_json(), order in Just(["z", "a\u{10000}", "a\u{e000}", "a\n", "a", "a!"]).prop_shuffle()) {
+        prop_assert_eq!(of(&value).unwrap(), to_vec(&value));
+        let fields = Fields(order.into_iter().map(|name| (name, value.clone())).collect());
+        prop_assert_eq!(of(&fields).unwrap(), to_vec(&serde_json::to_value(&fields).unwrap()));
+    }
+
     #[test]
     fn the_digest_is_that_of_the_bytes(value in any_json(), text in ".{0,3000}") {
         let value = json!([value, text, value]);

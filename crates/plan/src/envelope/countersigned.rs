@@ -1,7 +1,6 @@
 //! The countersigned plan: an in-toto Statement v1 with the plan's digest as subject, in a DSSE envelope by the gate's key.
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 
 use super::{Envelope, EnvelopeError};
 use crate::artifact::{Plan, PlanError};
@@ -18,45 +17,45 @@ const PAYLOAD_TYPE: &str = "application/vnd.in-toto+json";
 const STATEMENT_TYPE: &str = "https://in-toto.io/Statement/v1";
 const PREDICATE_TYPE: &str = "urn:countersign:countersignature:v1";
 
-/// What the gate says about a plan when it signs it: the statement's predicate.
+/// What the gate says about a plan when it signs it: the statement's predicate. The fields are in the order of canonical bytes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Countersignature {
-    /// The case.
-    pub case: CaseId,
-    /// The version of the plan in its case.
-    pub version: u32,
-    /// The monitor's boot epoch; a plan dies with it.
-    pub epoch: u64,
-    /// Digest of the recorded verdict.
-    pub decision: Digest,
     /// Digests of the approvals that were needed.
     pub approvals: Vec<Digest>,
-    /// When it was signed.
-    pub signed_at: Timestamp,
+    /// The case.
+    pub case: CaseId,
+    /// Digest of the recorded verdict.
+    pub decision: Digest,
+    /// The monitor's boot epoch; a plan dies with it.
+    pub epoch: u64,
     /// From when on it may not run any more.
     pub expires_at: Timestamp,
+    /// When it was signed.
+    pub signed_at: Timestamp,
+    /// The version of the plan in its case.
+    pub version: u32,
 }
 
-#[derive(Deserialize)]
+#[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Statement {
     #[serde(rename = "_type")]
     kind: String,
-    subject: Vec<Subject>,
+    predicate: Countersignature,
     #[serde(rename = "predicateType")]
     predicate_type: String,
-    predicate: Countersignature,
+    subject: Vec<Subject>,
 }
 
-#[derive(Deserialize)]
+#[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Subject {
-    name: String,
     digest: SubjectDigest,
+    name: String,
 }
 
-#[derive(Deserialize)]
+#[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct SubjectDigest {
     sha256: String,
@@ -139,13 +138,14 @@ impl Countersignature {
     /// The payload and the bytes to sign (DSSE PAE) for a plan of this digest.
     #[must_use]
     pub fn to_sign(&self, plan_digest: Digest) -> (Vec<u8>, Vec<u8>) {
-        let statement = json!({
-            "_type": STATEMENT_TYPE,
-            "subject": [{"name": "plan", "digest": {"sha256": plan_digest.hex()}}],
-            "predicateType": PREDICATE_TYPE,
-            "predicate": serde_json::to_value(self).unwrap_or(Value::Null),
-        });
-        let payload = canonical::to_vec(&statement);
+        let statement = Statement {
+            kind: STATEMENT_TYPE.to_owned(),
+            subject: vec![Subject { name: "plan".to_owned(), digest: SubjectDigest { sha256: plan_digest.hex() } }],
+            predicate_type: PREDICATE_TYPE.to_owned(),
+            predicate: self.clone(),
+        };
+        // Words and numbers: nothing that has no JSON form.
+        let payload = canonical::of(&statement).unwrap_or_default();
         let bytes = super::pae(PAYLOAD_TYPE, &payload);
         (payload, bytes)
     }
