@@ -29,8 +29,8 @@ pub(crate) struct Written {
     pub(crate) texts: BTreeMap<String, String>,
     /// Files and folders whose content is not, and the farthest host that it may come from.
     opaque: BTreeMap<String, Option<Standing>>,
-    /// Files that were made, as far as anybody can tell: nothing was there before, or nobody knew of it.
-    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    /// Files that the plan made, as far as anybody can tell: nothing was there before, or nobody knew of it. Nothing outlives the plan.
+    #[serde(skip)]
     made: BTreeSet<String>,
     /// Whether more was written than is remembered.
     overfull: bool,
@@ -42,7 +42,7 @@ impl Written {
         Self { texts: BTreeMap::new(), opaque: BTreeMap::new(), made: BTreeSet::new(), overfull: false };
 
     pub(crate) fn is_empty(&self) -> bool {
-        *self == Self::EMPTY
+        self.texts.is_empty() && self.opaque.is_empty() && !self.overfull
     }
 
     /// Whether the file was made by an earlier step: it may go again.

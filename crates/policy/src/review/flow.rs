@@ -375,9 +375,11 @@ fn confirmed(
     {
         return None;
     }
-    // What leaves is the goal's to name as well, where not everybody of the house may read it.
+    // What leaves is the goal's to name as well, where not everybody of the house may read it and many do, or an outsider.
     let sends = touches.iter().any(|touch| touch.effect == Effect::Send);
-    if sends && sinks.iter().flat_map(|sink| &sink.carries).any(|node| flow.takes_unnamed(request, steps, *node)) {
+    let outside = touches.iter().any(|touch| touch.standing == Some(Standing::Other));
+    let widely = sends && (outside || touches.iter().any(|touch| touch.kind == TargetKind::Channel));
+    if widely && sinks.iter().flat_map(|sink| &sink.carries).any(|node| flow.takes_unnamed(request, steps, *node)) {
         return None;
     }
     let decides = || sinks.iter().flat_map(|sink| &sink.decides);
@@ -401,7 +403,8 @@ fn confirmed(
         return None;
     }
     let said = |kind: &Kind| matches!(kind, Kind::Grounded(_) | Kind::Input);
-    if sends && nodes().any(|node| is_spoken_of(wishes, node)) {
+    // Whoever is of the house, or known to it, may be answered.
+    if sends && outside && nodes().any(|node| is_spoken_of(wishes, node)) {
         return None;
     }
     // A payment names its payee by the goal, or changes none.
