@@ -96,13 +96,17 @@ impl Written {
         if changed.is_empty() {
             return;
         }
+        // What is copied or moved there may be the last of its kind, and what is added to was there before.
+        let takes = changed.iter().any(|touch| touch.effect == Effect::Delete || touch.by == By::Move);
+        let makes = matches!(tool.name.as_str(), "write_file" | "execute_command" | "run_program") && !takes;
         for touch in &changed {
-            let new = matches!(touch.path_kind, PathKind::Missing | PathKind::Unknown);
-            let whole = touch.kind == TargetKind::File && !touch.pattern && touch.effect != Effect::Delete;
-            // A copy may be the last one, and what is added to was there before.
-            let own = !matches!(tool.name.as_str(), "append_file" | "copy_file" | "move_file");
-            if new && whole && own && self.made.len() < MAX_FILES {
+            let new =
+                self.made.contains(&touch.name) || matches!(touch.path_kind, PathKind::Missing | PathKind::Unknown);
+            let whole = touch.kind == TargetKind::File && !touch.pattern;
+            if makes && new && whole && self.made.len() < MAX_FILES {
                 self.made.insert(touch.name.clone());
+            } else {
+                self.made.retain(|known| !is_within(known, &touch.name));
             }
         }
         let text = |name: &str| match Arg::of(args, &Pointer::from_segments(vec![name.to_owned()])) {

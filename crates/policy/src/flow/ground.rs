@@ -142,7 +142,7 @@ impl<'a> Grounds<'a> {
             return self.called(name, text);
         }
         let named = self.named(text).or_else(|| self.option(text, said.schema));
-        // A text that is only passed on may use the user's words in another order.
+        // A text that is only passed on may say a part of what the user said.
         named.or_else(|| (said.carried && told(&self.goal, text)).then_some(0..self.goal.len()))
     }
 

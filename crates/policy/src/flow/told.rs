@@ -1,8 +1,8 @@
 //! Words that the user said to be passed on: a text of the planner that says nothing but what the goal says is the user's own.
 //!
-//! Every word of it that carries meaning is a word of the goal, in some form; numbers and names exactly. What is left is grammar and
-//! courtesy, which says nothing. So the planner, whatever it has read, can put nothing into such a text but a choice among the user's
-//! own words (FLOW.md, propagation rule 1).
+//! Every word of it that carries meaning is a word of the goal, in some form and in the goal's order; numbers and names exactly, and no
+//! negation is left out. What is left is grammar and courtesy, which says nothing. So the planner, whatever it has read, can put nothing
+//! into such a text but a part of what the user said (FLOW.md, propagation rule 1).
 
 use crate::paths::fold;
 
@@ -15,10 +15,14 @@ const LONGEST: usize = 4096;
 /// How much of a word is the same in all its forms.
 const STEM: usize = 5;
 
+/// Words that turn what follows round, and how far, in words.
+const NEGATIONS: [&str; 10] = ["not", "no", "never", "without", "nothing", "nobody", "except", "unless", "don", "if"];
+const REACH: usize = 3;
+
 /// Words of grammar and courtesy.
 const EMPTY: &str = "a an the this that these those it its he she they him her them his their we our us i my me you your to of in on at by \
     for with from as is are was were be been being has have had do does did will would shall should can could may might must and \
-    or but not no so if then than also there here what which who when where how all any some please thanks thank hello hi hey \
+    or but so then than also there here what which who when where how all any some please thanks thank hello hi hey \
     dear good morning afternoon evening day kind best warm regards greetings sincerely cheers team sorry yes ok just now already \
     again about into up out over re subject note let know said says";
 
@@ -30,13 +34,18 @@ pub(super) fn told(goal: &str, text: &str) -> bool {
     let text = fold(text);
     let said: Vec<&str> = words(goal).collect();
     let empty: Vec<&str> = EMPTY.split_whitespace().collect();
-    let mut meaning = words(&text).filter(|word| !empty.contains(word)).peekable();
-    let known = |word: &str| said.iter().any(|one| is_form(one, word));
-    let mut count = 0;
-    meaning.all(|word| {
-        count += 1;
-        known(word)
-    }) && count >= FEWEST
+    let (mut next, mut count) = (0, 0);
+    for word in words(&text).filter(|word| !empty.contains(word)) {
+        let rest = said.get(next..).unwrap_or(&[]);
+        let Some(at) = rest.iter().position(|one| is_form(one, word)).map(|at| next + at) else { return false };
+        // What the user denied is not told without the denial.
+        let from = if count == 0 { at.saturating_sub(REACH) } else { next };
+        if said.get(from..at).unwrap_or(&[]).iter().any(|one| NEGATIONS.contains(one)) {
+            return false;
+        }
+        (next, count) = (at + 1, count + 1);
+    }
+    count >= FEWEST
 }
 
 fn words(text: &str) -> impl Iterator<Item = &str> {
@@ -62,7 +71,7 @@ mod tests {
         "the customer asks why tracking was down. it was the database fail-over, 07:10 to 07:55. write him that";
 
     #[test]
-    fn the_goals_words_in_another_order_are_the_users() {
+    fn the_goals_own_words_are_the_users() {
         assert!(told(GOAL, "Hello,\n\ntracking was down for a database fail-over (07:10 to 07:55).\n\nKind regards"));
         assert!(told("remember that we write passphrase and not password", "Write passphrase, not password."));
     }
@@ -72,6 +81,10 @@ mod tests {
         assert!(!told(GOAL, "Hello, tracking was down for a database fail-over of db-7 (07:10 to 07:55)."));
         assert!(!told(GOAL, "Tracking was down 07:10 to 08:55 because of the database."));
         assert!(!told(GOAL, "Tracking was down, the password of the database is tracking"));
+        let wording = "remember that we write passphrase and not password in texts";
+        assert!(!told(wording, "Write password and not passphrase in texts"), "turned round");
+        assert!(!told(wording, "Write passphrase and password in texts"), "the denial is left out");
+        assert!(!told("do not delete the old exports", "delete the old exports"), "denied before");
         assert!(!told(GOAL, "customer"));
         assert!(!told(GOAL, "hello, thank you, kind regards"));
     }

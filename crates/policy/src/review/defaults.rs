@@ -117,9 +117,11 @@ fn ask(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> Option<
         Effect::Execute => match prepared.derived.execution {
             Execution::Analysed | Execution::ReadsUnnamed => None,
             // What is started elsewhere is its server's to do; the goal says whether it is wanted.
-            Execution::Uncatalogued if prepared.is_remote() => {
-                by_rule(Code::DefaultAsk, format!("{} of {} asks", touch.effect, touch.name))
-            }
+            Execution::Uncatalogued if prepared.is_remote() => Some(Ask {
+                code: Code::DefaultAsk,
+                message: format!("{} of {} asks", touch.effect, touch.name),
+                waivable: Waivable::ByCondition,
+            }),
             Execution::Uncatalogued => Some(Ask {
                 code: Code::ExecuteUnanalysed,
                 message: format!("no catalogue says what {} does with these arguments", touch.name),

@@ -156,13 +156,23 @@ impl Flow {
         };
         let step = node.name.split('/').next().unwrap_or("");
         let read = (node.kind == Kind::Output).then(|| steps.iter().find(|one| one.step.id.as_str() == step)).flatten();
-        let unnamed = read.is_some_and(|read| !read.goal.speak_of_step(read));
+        let unnamed = read.is_some_and(|read| !read.goal.share_a_word(&what_is_read(request, read)));
         unnamed || node.from.iter().any(|edge| self.takes_unnamed(request, steps, edge.node))
     }
 
     fn of(&self, step: &StepId) -> impl Iterator<Item = &Sink> {
         self.sinks.get(step).into_iter().flatten().filter_map(|i| self.proof.sinks.get(*i))
     }
+}
+
+/// What a step reads, in its words: files as they lie in the workspace, whatever way the plan names them; else the call itself.
+fn what_is_read(request: &Request<'_>, read: &Prepared<'_>) -> String {
+    let roots = request.deployment.workspace();
+    let below = |path: &str| roots.iter().find_map(|root| path.strip_prefix(root.as_str())).unwrap_or(path).to_owned();
+    let paths: Vec<String> =
+        read.derived.touches.iter().filter_map(Touch::seen).map(|seen| below(seen.written())).collect();
+    let call = if paths.is_empty() { fill(&read.args).to_string() } else { paths.join(" ") };
+    format!("{} {call}", read.step.action)
 }
 
 fn look<'a>(step: &'a Prepared<'_>) -> Look<'a> {
@@ -314,7 +324,8 @@ fn confirmed(
         return None;
     }
     let sinks: Vec<&Sink> = flow.of(&prepared.step.id).filter(|sink| !sink.rollback).collect();
-    if request.authentic && is_push_as_asked(prepared) && flow.is_plain(request, &sinks) {
+    let back = || flow.of(&prepared.step.id).filter(|sink| sink.rollback).all(|sink| sink.issues.is_empty());
+    if request.authentic && is_push_as_asked(prepared) && flow.is_plain(request, &sinks) && back() {
         return Some(How::Push);
     }
     if sinks.iter().any(|sink| !sink.issues.is_empty()) {

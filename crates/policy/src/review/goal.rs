@@ -74,14 +74,14 @@ impl Wishes {
         self.read.words.iter().any(|word| word.orders() && !has(PLAIN, &word.text) && by_name(tool, &word.text))
     }
 
-    /// Whether it has a word for anything of a step: for a part of the tool's name, of the thing's or of an argument.
-    pub(super) fn speak_of_step(&self, step: &Prepared<'_>) -> bool {
-        let said = format!("{} {}", step.step.action, crate::flow::fill(&step.args));
-        let said = fold(&said);
-        let mut parts = said.split(|c: char| !c.is_alphanumeric()).filter(|w| w.len() >= 4 && !has(READING, w));
+    /// Whether it has a word of a text in any form, other than those of any call that reads.
+    pub(super) fn share_a_word(&self, text: &str) -> bool {
+        let text = fold(text);
+        let mut parts = text.split(|c: char| !c.is_alphanumeric()).filter(|w| w.len() >= 4 && !has(READING, w));
         parts.any(|part| {
             let stem: String = part.chars().take(6).collect();
-            self.read.words.iter().any(|word| !word.negated && word.text.starts_with(stem.trim_end_matches('s')))
+            let stem = stem.trim_end_matches('s');
+            stem.len() >= 3 && self.read.words.iter().any(|word| !word.negated && word.text.starts_with(stem))
         })
     }
 
@@ -154,11 +154,20 @@ impl Wishes {
             let [one, two] = pair else { return false };
             has("sure verify check ensure confirm", &one.text) && has("that whether there it all", &two.text)
         };
-        // "If not" and "if it fails" say what comes after a failure.
-        let fails = |word: &Word| has("fail fails failed red broken wrong", &word.text);
-        let not = |i: usize| words.get(i + 1).is_some_and(|next| next.text == "not");
-        let met = |i: usize| !not(i) && !words.iter().skip(i + 1).take(3).any(fails);
-        let condition = |(i, word): (usize, &Word)| has("unless provided", &word.text) || (word.text == "if" && met(i));
+        // What a condition takes back comes after a failure, not before an act: "if not, go back".
+        let back = |i: usize| {
+            let rest = words
+                .iter()
+                .skip(i + 1)
+                .take(BACK)
+                .filter(|word| words.get(i).is_some_and(|w| w.sentence == word.sentence));
+            let texts: Vec<&str> = rest.map(|word| word.text.as_str()).collect();
+            let verb = texts.iter().position(|text| has("go put roll switch set bring change turn", text));
+            texts.iter().any(|text| has("revert undo", text))
+                || verb.is_some_and(|at| texts.iter().skip(at).any(|t| *t == "back"))
+        };
+        let condition =
+            |(i, word): (usize, &Word)| has("unless provided", &word.text) || (word.text == "if" && !back(i));
         words.iter().enumerate().any(condition) || words.windows(2).any(ensured)
     }
 
@@ -302,6 +311,9 @@ const EXPLAINING: &str = "explain describ summar review read understand";
 
 /// Words that name too many tools to mean one.
 const PLAIN: &str = "update set change create add make edit put get run";
+
+/// How far from its "if" a condition says what it takes back, in words.
+const BACK: usize = 8;
 
 /// Words of calls that read, whatever they read.
 const READING: &str =

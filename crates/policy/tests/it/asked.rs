@@ -92,6 +92,51 @@ fn what_the_plan_made_it_may_clear_away() {
     is(&clear("old.txt", "old.txt"), Ask, Code::DefaultAsk, "it was there before");
 }
 
+/// A name that the plan made covers nothing that was moved under it.
+#[test]
+fn what_was_moved_under_a_name_that_the_plan_made_is_not_its_own() {
+    let remove = json!({"id": "gone", "action": "delete_file", "args": {"path": "scratch.tmp"}});
+    let made = json!({"id": "a", "action": "write_file", "args": {"path": "scratch.tmp", "content": "1"}});
+    let moved = json!({"id": "b", "action": "move_file", "args": {"from": "src/main.rs", "to": "scratch.tmp"}});
+    let line = json!({"id": "c", "action": "execute_command", "args": {"command": "mv src/main.rs scratch.tmp"}});
+    for steps in
+        [json!([made, moved, remove]), json!([moved, remove]), json!([line, remove]), json!([made, line, remove])]
+    {
+        assert_ne!(under("Sum up the weights", steps.clone()).decision, Allow, "{steps}");
+    }
+}
+
+/// What is wrong with taking a push back is not answered by the order to push.
+#[test]
+fn an_order_to_push_says_nothing_of_what_takes_it_back() {
+    let review = under(
+        "Commit what I changed and push it",
+        json!([{"id": "push", "action": "git", "args": {"repo": ".", "args": ["push", "origin", "main"]},
+            "rollback": {"action": "http_request",
+                "args": {"method": "POST", "url": "https://elsewhere.example/x", "body": "b"}}}]),
+    );
+    assert_ne!(review.decision, Allow, "{:#?}", review.reasons);
+}
+
+#[test]
+fn a_condition_is_looked_at_before_what_depends_on_it() {
+    let blind = |goal: &str| {
+        let mut world = world();
+        world.add(&[("site_retire", "delete", "irreversible", "record")]);
+        let step = json!({"id": "r", "action": "site_retire", "args": {"to": "site-7"}});
+        world.plan(json!({"schema": "countersign.plan/v1", "goal": goal, "steps": [step]})).decision
+    };
+    assert_eq!(blind("Retire site-7"), Allow, "without a condition");
+    for goal in [
+        "Retire site-7 if it failed the audit",
+        "Retire site-7 if not in use",
+        "If nobody comes back to me, retire site-7",
+    ] {
+        assert_ne!(blind(goal), Allow, "{goal}");
+    }
+    assert_eq!(blind("Retire site-7, and if it is missed put it back"), Allow, "what comes after a failure");
+}
+
 #[test]
 fn what_is_emptied_gives_nothing_any_more() {
     let plan = |first: &str, second: &str| {

@@ -123,6 +123,7 @@ fn a_ban_is_about_what_it_names() {
         ("Read notes/b.md and write notes/a.md without changing it", "write_file", note()),
         ("Remove all text files except keep.txt", "delete_file", json!({"path": "old.txt"})),
         ("Write notes/a.md. Do not send it to anybody.", "write_file", note()),
+        ("Commit nothing, post the line in #finance", "send_message", message()),
         ("Give eve read only access", "grant_role", json!({"to": "eve"})),
         ("Do not only read old.txt, delete it", "delete_file", json!({"path": "old.txt"})),
     ] {

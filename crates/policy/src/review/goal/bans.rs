@@ -166,8 +166,12 @@ pub(super) fn of(goal: &Goal) -> Vec<Ban> {
             ("not", "to" | "for" | "with") => bans.push(Ban { act: Act::Tell, things: things(goal, words, i + 2) }),
             // "nothing may be written", "delete nothing"
             ("nothing", _) => {
-                let near = words.iter().skip(i + 1).take(4).take_while(|w| w.clause == word.clause);
-                let last = i.checked_sub(1).and_then(|i| words.get(i)).filter(|w| w.clause == word.clause);
+                let last = i.checked_sub(1).and_then(|i| words.get(i)).filter(|w| w.sentence == word.sentence);
+                // "Commit nothing, mail Ann": the act stands before it.
+                let ends = words.get(i + 1).is_none_or(|w| w.clause != word.clause);
+                let act = |w: &&Word| w.clause == word.clause && super::Kind::ALL.iter().any(|kind| w.is(kind.stems()));
+                let reach = if ends && last.filter(act).is_some() { 0 } else { 4 };
+                let near = words.iter().skip(i + 1).take(reach).take_while(|w| w.sentence == word.sentence);
                 let acts = ACTS.iter().filter(|(_, stems)| near.clone().chain(last).any(|w| w.is(stems)));
                 bans.extend(acts.map(|(act, _)| Ban { act: *act, things: Vec::new() }));
             }
