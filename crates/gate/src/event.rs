@@ -189,7 +189,7 @@ pub struct Relic {
     pub requester: Principal,
     /// Who proposed.
     pub agent: Principal,
-    /// Who might approve it; none where nothing was decided.
+    /// Who might approve it; where no record says so, not its requester.
     pub eyes: Option<Eyes>,
 }
 

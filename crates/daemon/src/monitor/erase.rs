@@ -122,10 +122,9 @@ fn gather(mut reader: LedgerReader, case: &CaseId) -> Result<(Vec<Relic>, Past, 
             let payload = if let Payload::Open(payload) = &record.payload { Some(payload) } else { None };
             match (kind, payload) {
                 (RecordKind::CaseOpened, Some(opened)) if relic.is_none() => relic = of(&case, opened),
-                (RecordKind::Decision, Some(decided)) => {
-                    let eyes = decided.get("eyes").and_then(Value::as_str).and_then(Eyes::from_word);
+                (RecordKind::Decision, decided) => {
                     if let Some(relic) = &mut relic {
-                        relic.eyes = eyes.or(relic.eyes);
+                        relic.eyes = decided.and_then(eyes);
                     }
                 }
                 _ => {}
@@ -139,5 +138,10 @@ fn gather(mut reader: LedgerReader, case: &CaseId) -> Result<(Vec<Relic>, Past, 
 
 fn of(case: &CaseId, opened: &Value) -> Option<Relic> {
     let who = |key: &str| opened.get(key).and_then(Value::as_str).and_then(|name| name.parse::<Principal>().ok());
-    Some(Relic { case: case.clone(), requester: who("requester")?, agent: who("agent")?, eyes: None })
+    Some(Relic { case: case.clone(), requester: who("requester")?, agent: who("agent")?, eyes: eyes(opened) })
+}
+
+/// Who might approve, as a record says it; what says nothing counts as four eyes.
+fn eyes(payload: &Value) -> Option<Eyes> {
+    payload.get("eyes").and_then(Value::as_str).and_then(Eyes::from_word)
 }

@@ -296,7 +296,7 @@ impl Gate {
             if relic.agent == *by {
                 return Err((Code::SeparationViolation, format!("{by} proposed this, and erases none of it")));
             }
-            if own && relic.eyes == Some(Eyes::Four) {
+            if own && relic.eyes != Some(Eyes::Two) {
                 let why = "was opened for the same person; under four eyes somebody else erases it";
                 return Err((Code::PolicyDeny, format!("case {} {why}", relic.case)));
             }

@@ -158,6 +158,8 @@ fn nothing_is_erased_that_is_under_way_or_by_whom_it_concerns() {
     assert!(house.records(RecordKind::Erased).is_empty());
     // With somebody's word for it, the requester erases what was approved inline.
     let signed = erasure(&house, &case, &r, "inline");
+    let untold = Relic { eyes: None, ..relic(&case) };
+    assert_eq!(refuses(&mut house, &r, &signed, vec![untold]), Some(Code::PolicyDeny), "no record says so");
     let inline = Relic { eyes: Some(Eyes::Two), ..relic(&case) };
     assert_eq!(refuses(&mut house, &r, &signed, vec![inline]), None);
 }

@@ -275,7 +275,7 @@ pub(super) fn settle(request: &Request<'_>, flow: &Flow, steps: &[Prepared<'_>],
     let answered = |reason: &Reason| {
         reason.decision == Decision::RequireApproval
             && (matches!(reason.code, Code::PlanIrreversible | Code::DefaultAsk | Code::HostUnknown)
-                || (how == How::ToUser && reason.code == Code::GoalUnasked)
+                || (how == How::ToUser && reason.code == Code::GoalUnasked && reason.rule.is_none())
                 // Who keeps the repository has what is in it: to have it pushed there is to let it go there.
                 || (how == How::Push && reason.code == Code::FlowClearance))
     };

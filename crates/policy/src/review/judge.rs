@@ -82,12 +82,13 @@ pub(super) fn step(view: &View<'_, '_>, i: usize) -> Judged {
         }
         judged.reasons.extend(flow::check(request, &view.flow, prepared));
         judged.reasons.extend(Bounds::of(request.draft.privileges()).exceeded(patterns, prepared, request));
+        // What a policy makes of a finding no confirmation takes out again.
+        lever::tighten(request.policy, &mut judged.reasons, &mut judged.quorums);
         flow::settle(request, &view.flow, steps, i, &mut judged.reasons);
         judged.reasons.extend(expectations(request, prepared));
         judged.reasons.extend(threats::vacuous(steps, i));
         judged.reasons.extend(rollback(request, patterns, prepared));
     }
-    lever::tighten(request.policy, &mut judged.reasons, &mut judged.quorums);
     let id = &prepared.step.id;
     for reason in &mut judged.reasons {
         reason.step.get_or_insert_with(|| id.clone());

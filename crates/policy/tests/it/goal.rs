@@ -161,6 +161,14 @@ fn a_policy_makes_more_of_a_finding_and_never_less() {
     assert_ne!(forbidden.decision, Decision::Block, "another finding has a code of its own: {forbidden:#?}");
     let every = "goal: [{name: all, findings: ['goal.*'], decision: block}]";
     assert_eq!(judged(every, "Write the line, but do not send it").decision, Decision::Block);
+    // That only the user receives it answers the finding, and no rule.
+    let to_user = |rules: &str| {
+        let args = json!({"to": "user@company.example", "subject": "s", "body": "b"});
+        World::with_policy(rules).act_for("Look at the line", "send_email", args).decision
+    };
+    let asks = "goal: [{name: ask, findings: [goal.unasked], decision: require_approval}]";
+    let decisions = ["", asks, block].map(to_user);
+    assert_eq!(decisions, [Decision::Allow, Decision::RequireApproval, Decision::Block]);
     // A rule to allow speaks for the effect, and no longer against the goal.
     let ruled = format!("allow: [{{name: chat, action_types: [send_message]}}]\n{block}");
     assert_eq!(unasked(&judged(&ruled, look)), [Decision::Block]);
