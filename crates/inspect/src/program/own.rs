@@ -142,11 +142,10 @@ impl Machine<'_> {
         doing.hosts.push(host_of(word));
     }
 
-    /// `npx TOOL`, where the tool is one that a project keeps: its own copy is run before anything is fetched (npm-exec(1)).
+    /// `npx TOOL`, where the tool is one that a project keeps: its own copy is run before anything is fetched (npm-exec(1)). Whoever
+    /// says yes to fetching beforehand may mean another package of that name.
     pub(super) fn projects_own(&mut self, rest: &[Word], stdin: &Stream) -> Option<Stream> {
-        let flag = |word: &&Word| {
-            matches!(word.constant(), Some("-y" | "--yes" | "--no" | "--no-install" | "-q" | "--quiet" | "--bun"))
-        };
+        let flag = |word: &&Word| matches!(word.constant(), Some("--no" | "--no-install" | "-q" | "--quiet" | "--bun"));
         let (tool, rest) = rest.get(rest.iter().take_while(flag).count()..)?.split_first()?;
         let name = tool.constant().filter(|name| DEVELOPED_WITH.contains(name))?;
         let words = std::iter::once(Word::text(format!("node_modules/.bin/{name}"))).chain(rest.iter().cloned());
@@ -248,13 +247,18 @@ mod tests {
 
     #[test]
     fn npx_of_what_a_project_develops_with_is_the_project_s_own() {
-        for line in ["npx eslint src --ext .ts", "npx --yes prettier --check src", "bunx vitest run"] {
+        for line in ["npx eslint src --ext .ts", "npx --no prettier --check src", "bunx vitest run"] {
             let seen = inspect(line);
             assert!(seen.is_clear() && seen.touches.iter().any(|t| t.name.contains("node_modules/.bin/")), "{seen:#?}");
         }
-        for line in
-            ["npx esIint src", "npx eslint@latest-evil", "npx left-padd", "npx -p evil eslint", "npx tsx -e 'x()'"]
-        {
+        for line in [
+            "npx esIint src",
+            "npx eslint@latest-evil",
+            "npx left-padd",
+            "npx -p evil eslint",
+            "npx --yes prettier --check src",
+            "npx tsx -e 'x()'",
+        ] {
             let seen = inspect(line);
             assert!(seen.touches.iter().any(|t| t.name.starts_with("package ")), "{line}: {seen:#?}");
         }
