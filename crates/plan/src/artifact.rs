@@ -2,6 +2,7 @@
 //! approver sees, `reason` too; it is immutable, and a change is a new version (INV-3).
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -20,6 +21,9 @@ use crate::verdict::Mode;
 
 /// The name of this format.
 pub const SCHEMA: &str = "countersign.artifact/v1";
+
+/// What a plan may cost to read: its draft, and what was granted for it.
+const BOUNDS: Bounds = Bounds { bytes: 4 << 20, depth: Bounds::PLAN.depth + 4, values: Bounds::PLAN.values * 2 };
 
 /// A plan as it is shown, signed and run.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -46,7 +50,7 @@ pub struct Plan {
     #[serde(with = "shared")]
     pub draft: Arc<Value>,
     /// Given by the user with the goal.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty", deserialize_with = "strict_inputs")]
     pub inputs: Inputs,
     /// The folder that relative paths start from.
     pub cwd: String,
@@ -103,13 +107,18 @@ impl Plan {
     /// # Errors
     /// Never for a plan that was built from a draft; kept so that nothing is signed by accident.
     pub fn to_bytes(&self) -> Result<Vec<u8>, serde_json::Error> {
+        self.written().map(|(bytes, _)| bytes)
+    }
+
+    /// The canonical bytes, and where in them the draft's lie.
+    fn written(&self) -> Result<(Vec<u8>, Range<usize>), serde_json::Error> {
         // The draft, most of a plan, is written by the faster way.
         let mut out = canonical::Object::new();
         out.member("agent", &self.agent)?;
         out.member("case", &self.case)?;
         out.member("cwd", &self.cwd)?;
         out.member("deployment_digest", &self.deployment_digest)?;
-        out.value("draft", &self.draft);
+        let draft = out.value("draft", &self.draft);
         out.member("draft_digest", &self.draft_digest)?;
         if !self.inputs.is_empty() {
             out.member("inputs", &self.inputs)?;
@@ -129,24 +138,26 @@ impl Plan {
         out.member("steps", &self.steps)?;
         out.member("tools", &self.tools)?;
         out.member("version", &self.version)?;
-        Ok(out.end())
+        Ok((out.end(), draft))
     }
 
     /// Reads the bytes of a plan, with its draft.
     ///
     /// # Errors
-    /// Malformed, or its parts contradict each other.
+    /// Malformed, not in canonical form, or its parts contradict each other.
     pub fn read(bytes: &[u8]) -> Result<(Self, Draft), PlanError> {
-        let bounds = Bounds { bytes: 4 << 20, depth: Bounds::PLAN.depth + 4, values: Bounds::PLAN.values * 2 };
-        let mut document = document::from_json(bytes, bounds)?;
-        // The draft, most of a plan, is read once and not copied. Where it is missing, so it stays.
-        let source = document.get_mut("draft").map(Value::take);
-        let mut plan: Self = document::typed_ref(&document)?;
+        let mut draft = 0..0;
+        let plan: Self = document::canonical(bytes, BOUNDS, |plan: &Self| {
+            plan.written().map(|(again, at)| {
+                draft = at;
+                again
+            })
+        })?;
         if plan.schema != SCHEMA {
             return Err(DocumentError::at("/schema", format!("this reader knows `{SCHEMA}`")).into());
         }
-        let draft = Draft::from_value(source.unwrap_or_default()).map_err(|e| e.below("/draft"))?;
-        plan.draft = draft.shared_source();
+        let digest = Digest::of(bytes.get(draft).unwrap_or_default());
+        let draft = Draft::of(Arc::clone(&plan.draft), digest).map_err(|e| e.below("/draft"))?;
         if draft.digest() != plan.draft_digest {
             return Err(PlanError::Draft);
         }
@@ -167,7 +178,7 @@ impl Plan {
 mod shared {
     use std::sync::Arc;
 
-    use serde::{Deserialize as _, Serialize as _};
+    use serde::Serialize as _;
     use serde_json::Value;
 
     pub(super) fn serialize<S: serde::Serializer>(value: &Arc<Value>, serializer: S) -> Result<S::Ok, S::Error> {
@@ -175,8 +186,12 @@ mod shared {
     }
 
     pub(super) fn deserialize<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Arc<Value>, D::Error> {
-        Value::deserialize(deserializer).map(Arc::new)
+        crate::document::strict(deserializer, super::BOUNDS).map(Arc::new)
     }
+}
+
+fn strict_inputs<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Inputs, D::Error> {
+    document::typed(document::strict(deserializer, BOUNDS)?).map_err(serde::de::Error::custom)
 }
 
 /// The digest of what an action means: tool, definition, arguments as written and constraints, not the planner's words

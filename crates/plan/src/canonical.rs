@@ -77,9 +77,12 @@ impl Object {
         write(&mut self.0, member)
     }
 
-    pub(crate) fn value(&mut self, name: &str, value: &Value) {
+    /// Writes a value; the answer is where it lies.
+    pub(crate) fn value(&mut self, name: &str, value: &Value) -> Range<usize> {
         self.name(name);
+        let start = self.0.len();
         write_value(&mut self.0, value);
+        start..self.0.len()
     }
 
     pub(crate) fn end(mut self) -> Vec<u8> {

@@ -10,7 +10,7 @@ mod yaml;
 
 use std::fmt;
 
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, Deserializer};
 use serde_json::Value;
 
 use crate::pointer::Pointer;
@@ -89,6 +89,32 @@ impl DocumentError {
 /// The first thing that is not strict JSON within `bounds`.
 pub fn from_json(bytes: &[u8], bounds: Bounds) -> Result<Value, DocumentError> {
     json::read(sized(bytes, bounds)?, bounds)
+}
+
+/// Reads a type from its canonical form: where `write` makes the same bytes again, nothing in them had a second form, and the
+/// quickest reader is strict enough.
+///
+/// # Errors
+/// As [`from_json`] and [`typed`], or the bytes are not what `write` makes.
+pub(crate) fn canonical<T: DeserializeOwned, E>(
+    bytes: &[u8],
+    bounds: Bounds,
+    write: impl FnOnce(&T) -> Result<Vec<u8>, E>,
+) -> Result<T, DocumentError> {
+    let read = serde_json::from_str::<T>(sized(bytes, bounds)?).ok();
+    let same = |read: &T| write(read).is_ok_and(|again| again == bytes);
+    read.filter(same).ok_or_else(|| {
+        let wrong = from_json(bytes, bounds).and_then(typed::<T>).err();
+        wrong.unwrap_or_else(|| DocumentError::at("", "not in canonical form (RFC 8785), the only one that is signed"))
+    })
+}
+
+/// Reads a strict value in the midst of a type.
+///
+/// # Errors
+/// As [`from_json`], without the place.
+pub(crate) fn strict<'de, D: Deserializer<'de>>(deserializer: D, bounds: Bounds) -> Result<Value, D::Error> {
+    json::strict(deserializer, bounds)
 }
 
 /// Reads YAML.

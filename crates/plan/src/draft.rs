@@ -257,6 +257,11 @@ impl Draft {
     /// The first thing that is wrong, with its JSON pointer.
     pub fn from_value(source: Value) -> Result<Self, DocumentError> {
         let digest = canonical::digest(&source);
+        Self::of(Arc::new(source), digest)
+    }
+
+    /// Checks a draft whose canonical bytes have this digest.
+    pub(crate) fn of(source: Arc<Value>, digest: Digest) -> Result<Self, DocumentError> {
         let document: DraftDocument = document::typed_ref(&source)?;
         if document.schema != SCHEMA {
             return Err(DocumentError::at("/schema", format!("this reader knows `{SCHEMA}`")));
@@ -295,7 +300,7 @@ impl Draft {
         if expires_in.as_millis() == 0 {
             return Err(DocumentError::at("/expires_in", "a plan that has expired when it is signed cannot run"));
         }
-        Ok(Self { source: Arc::new(source), digest, goal: document.goal, steps, privileges, expires_in })
+        Ok(Self { source, digest, goal: document.goal, steps, privileges, expires_in })
     }
 
     /// The document as it was submitted.

@@ -81,3 +81,40 @@ fn a_plan_without_its_draft_or_with_another_one_is_none() {
     let wrapped = refused(&|value| value["mode"] = json!({"managed": null}));
     assert!(wrapped.starts_with("/mode/managed: "), "{wrapped}");
 }
+
+/// `lesson_26`: two spellings of one plan would be two digests for what a person takes for one thing.
+#[test]
+fn only_canonical_bytes_are_a_plan() {
+    let whole = String::from_utf8(plan(|_| {}).to_bytes().unwrap()).unwrap();
+    let refused = |from: &str, to: &str| {
+        assert!(whole.contains(from), "{from}");
+        match Plan::read(whole.replacen(from, to, 1).as_bytes()) {
+            Err(PlanError::Document(error)) => error.to_string(),
+            other => panic!("{to}: {other:?}"),
+        }
+    };
+    let canonical = "document: not in canonical form";
+    for (from, to) in [
+        ("{\"agent\"", "{ \"agent\""),
+        ("\"agent\"", "\"\\u0061gent\""),
+        ("\"goal\":\"g\"", "\"goal\":\"\\u0067\""),
+        ("\"version\":1", "\"version\":1\n"),
+        ("1.5", "1.50"),
+        ("\"mode\"", "\"inputs\":{},\"mode\""),
+        ("\"cwd\":\"/w\",", ""),
+    ] {
+        let error = refused(from, to);
+        assert!(error.contains(if to.is_empty() { "missing field `cwd`" } else { canonical }), "{to}: {error}");
+    }
+    for (from, to, place) in [
+        ("1.5", "9007199254740993", "/draft/steps/0/args/z/0"),
+        ("1.5", "-0", "/draft/steps/0/args/z/0"),
+        ("\"goal\":\"g\"", "\"goal\":\"g\",\"goal\":\"g\"", "/draft/goal"),
+        ("\"version\":1", "\"version\":1,\"version\":1", "/version"),
+        ("\"mode\"", "\"inputs\":{\"n\":9007199254740993},\"mode\"", "/inputs/n"),
+        ("\"version\":1", "\"version\":1,\"zone\":1", "/zone"),
+    ] {
+        let error = refused(from, to);
+        assert!(error.starts_with(place), "{to}: {error}");
+    }
+}

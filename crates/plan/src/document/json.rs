@@ -22,6 +22,10 @@ struct State {
 }
 
 impl State {
+    const fn new(bounds: Bounds) -> Self {
+        Self { bounds, values: Cell::new(0), depth: Cell::new(0), place: RefCell::new(Vec::new()) }
+    }
+
     fn count<E: serde::de::Error>(&self) -> Result<(), E> {
         let values = self.values.get() + 1;
         self.values.set(values);
@@ -53,7 +57,7 @@ impl State {
 struct Strict<'a>(&'a State);
 
 pub(super) fn read(text: &str, bounds: Bounds) -> Result<Value, DocumentError> {
-    let state = State { bounds, values: Cell::new(0), depth: Cell::new(0), place: RefCell::new(Vec::new()) };
+    let state = State::new(bounds);
     let mut reader = serde_json::Deserializer::from_str(text);
     let result = Strict(&state).deserialize(&mut reader).and_then(|value| reader.end().map(|()| value));
     result.map_err(|e| {
@@ -63,6 +67,10 @@ pub(super) fn read(text: &str, bounds: Bounds) -> Result<Value, DocumentError> {
         let what = what.split(" at line ").next().unwrap_or(&what);
         DocumentError { pointer, line, what: crate::text::escape(what) }
     })
+}
+
+pub(super) fn strict<'de, D: serde::Deserializer<'de>>(deserializer: D, bounds: Bounds) -> Result<Value, D::Error> {
+    Strict(&State::new(bounds)).deserialize(deserializer)
 }
 
 impl<'de> DeserializeSeed<'de> for Strict<'_> {

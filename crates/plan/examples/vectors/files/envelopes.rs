@@ -323,6 +323,10 @@ pub(super) fn plans() -> Cases {
         let envelope = text(&gate.envelope(STATEMENT, text(&a_statement(&plan)?).as_bytes())?);
         cases.push(Presented { plan, envelope, ..presented(&good)? }.case(name, Err("plan"))?);
     }
+    // A plan has one form.
+    let plan = String::from_utf8_lossy(&bytes).replacen('{', "{ ", 1).into_bytes();
+    let envelope = text(&gate.envelope(STATEMENT, text(&a_statement(&plan)?).as_bytes())?);
+    cases.push(Presented { plan, envelope, ..presented(&good)? }.case("a plan with spaces", Err("plan"))?);
     Ok(cases)
 }
 
