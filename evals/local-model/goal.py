@@ -1,6 +1,9 @@
 """Gives goals to the whole agent with a local model behind it, each a case of its own in a throwaway folder, and prints what its turns came to.
 
-usage: goal.py PROGRAMS PORT CONTEXT SECONDS GOAL...
+usage: goal.py PROGRAMS PORT CONTEXT SECONDS [GOAL...]
+
+Without a goal there are two that spell out a turn, which a base model can copy: one that the gate allows, and one that it refuses by a rule, so
+that the model is told why and drafts again.
 """
 
 import json
@@ -18,6 +21,8 @@ import time
 
 def main():
     programs, port, context, seconds, *goals = sys.argv[1:]
+    goals = goals or [f"Read notes.txt by this turn: {turn('notes.txt')}",
+                      f"Read old.txt by this turn: {turn('old.txt')}"]
     # Whoever ends this ends what it started.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     # Not below a temporary folder: a plan may write there, as it may in its workspace.
@@ -33,8 +38,15 @@ def main():
         shutil.rmtree(work, ignore_errors=True)
 
 
+def turn(path):
+    """What a model answers that reads this file by a plan."""
+    step = {"id": "s1", "action": "read_file", "args": json.dumps({"path": path}), "reason": "the goal",
+            "expect": [], "rollback": None, "needs": [], "change_request": None}
+    return json.dumps({"thought": "Read the file", "turn": {"propose": {"plan": {"steps": [step]}}}})
+
+
 class House:
-    """A workspace with one file, and a monitor of its own."""
+    """A workspace with one file that may be read and one that may not, and a monitor of its own."""
 
     def __init__(self, program, work, port, context):
         self.program = program
@@ -43,6 +55,12 @@ class House:
         for folder in (self.desk, config):
             folder.mkdir(mode=0o700)
         (self.desk / "notes.txt").write_text("The meeting is on Tuesday at ten.\n")
+        (self.desk / "old.txt").write_text("The meeting is on Monday at nine.\n")
+        (config / "countersign.yaml").write_text("schema: countersign.deployment/v1\npolicy: policy.yaml\n")
+        (config / "policy.yaml").write_text(
+            "schema: countersign.policy/v1\n"
+            "deny: [{name: read_notes_txt_instead, action_types: ['*'], paths: ['**/old.txt']}]\n"
+        )
         (config / "broker.yaml").write_text(
             "schema: countersign.broker/v1\n"
             "providers:\n"

@@ -1,5 +1,6 @@
 //! Canonical bytes, countersignature and verification of a plan of 4 KiB: the work of the gate's key, of the executor's check
-//! and of what lies between. Baselines in the same run: a bare Ed25519 signature and its strict verification.
+//! and of what lies between. Baselines in the same run: a bare Ed25519 signature and its strict verification. The promise is
+//! measured in turns with them, as a ratio, since one machine is not as fast as it was a minute ago: exit 1 where it is missed.
 
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a benchmark")]
 
@@ -10,9 +11,12 @@ use countersign_plan::envelope::{Countersignature, CountersignedPlan, TrustRoot}
 use countersign_plan::key::PublicKey;
 use countersign_plan::time::Timestamp;
 use countersign_plan::verdict::Mode;
-use criterion::{Criterion, criterion_group, criterion_main};
+use criterion::Criterion;
 use ed25519_dalek::{Signer as _, SigningKey};
 use serde_json::json;
+use std::hint::black_box;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
 
 fn plan() -> Plan {
     let steps: Vec<_> = (0..8)
@@ -53,7 +57,7 @@ fn plan() -> Plan {
     }
 }
 
-fn bench(criterion: &mut Criterion) {
+fn bench(criterion: &mut Criterion) -> bool {
     let plan = plan();
     let bytes = plan.to_bytes().unwrap();
     assert!((4000..4400).contains(&bytes.len()), "the plan is {} bytes long", bytes.len());
@@ -85,10 +89,39 @@ fn bench(criterion: &mut Criterion) {
     criterion.bench_function("verify a 4 KiB plan", |b| {
         b.iter(|| signed.verify(&root, Timestamp::from_millis(1)).unwrap());
     });
-    criterion.bench_function("canonical bytes, countersign and verify a 4 KiB plan", |b| {
-        b.iter(|| whole(&plan).verify(&root, Timestamp::from_millis(1)).unwrap());
-    });
+    let bare = || {
+        let signature = black_box(key.sign(&[7; 512]).to_bytes());
+        gate.verify(&[7; 512], &signature).unwrap();
+    };
+    in_turns(&bare, &|| drop(black_box(whole(&plan).verify(&root, Timestamp::from_millis(1)).unwrap())))
 }
 
-criterion_group!(benches, bench);
-criterion_main!(benches);
+/// Where the floors lie: 34 µs for a signature and 50 µs for its verification on the machine on which 150 µs were promised.
+const MOST: f64 = 150.0 / 84.0;
+
+/// Measures both by turns; whether the promise holds.
+fn in_turns(bare: &dyn Fn(), whole: &dyn Fn()) -> bool {
+    const ROUNDS: usize = 2000;
+    let time = |work: &dyn Fn()| {
+        let start = Instant::now();
+        (0..10).for_each(|_| work());
+        start.elapsed() / 10
+    };
+    let (mut bares, mut wholes): (Vec<Duration>, Vec<Duration>) =
+        (0..ROUNDS).map(|_| (time(bare), time(whole))).unzip();
+    bares.sort_unstable();
+    wholes.sort_unstable();
+    let (bare, whole) = (bares[ROUNDS / 2], wholes[ROUNDS / 2]);
+    let ratio = whole.as_secs_f64() / bare.as_secs_f64();
+    println!("sign and verify, bare:                                 {bare:.1?}");
+    println!("canonical bytes, countersign and verify a 4 KiB plan:  {whole:.1?}");
+    println!("{ratio:.2} times (at most {MOST:.2})");
+    ratio <= MOST
+}
+
+fn main() -> ExitCode {
+    let mut criterion = Criterion::default().configure_from_args();
+    let held = bench(&mut criterion);
+    criterion.final_summary();
+    if held { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
