@@ -92,6 +92,8 @@ fn the_record_of_what_happened_is_not_erased() {
         &[
             "journalctl --vacuum-time=1s",
             "systemctl stop rsyslog",
+            "systemctl --user mask countersign.service",
+            "pkill countersignd",
             "ln -sf /dev/null ~/.zsh_history",
             "history -c",
             "rm /var/log/auth.log",

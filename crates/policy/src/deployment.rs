@@ -78,6 +78,7 @@ pub struct Deployment {
     secrecy: PathSet,
     protected: NamePatterns,
     trusted: PathSet,
+    powers: PathSet,
     own_folders: PathSet,
     own_files: PathSet,
     user: Option<String>,
@@ -130,8 +131,8 @@ impl Deployment {
                 document.protected.iter().map(|p| (p.kind, p.pattern.as_str())),
             )
             .map_err(|(i, what)| at(format!("/protected/{i}/match"))(&what))?,
-            trusted: PathSet::compile(Case::Folded, &place, builtin::TRUSTED.iter().map(|line| (0, line.pattern)))
-                .map_err(|e| at("")(&e))?,
+            trusted: builtin_set(&place, builtin::TRUSTED)?,
+            powers: builtin_set(&place, builtin::POWERS)?,
             own_folders: own_set(&place, builtin::OWN_FOLDERS, &own.folders, true)?,
             own_files: own_set(&place, builtin::OWN_FILES, &own.files, false)?,
             user,
@@ -223,7 +224,13 @@ impl Deployment {
     /// Whether something else runs or believes the file by itself: hooks, start files, build services.
     #[must_use]
     pub fn is_trusted(&self, path: &Seen<'_>) -> bool {
-        path.touches(&self.trusted)
+        path.touches(&self.trusted) || self.is_power(path)
+    }
+
+    /// Whether the path says who may log in, or who may rule.
+    #[must_use]
+    pub fn is_power(&self, path: &Seen<'_>) -> bool {
+        path.touches(&self.powers)
     }
 
     /// Whether the path is one of Countersign's own folders, or in one.
@@ -313,6 +320,7 @@ impl Deployment {
         };
         of("restricted", builtin::RESTRICTED)
             .chain(of("trusted", builtin::TRUSTED))
+            .chain(of("trusted", builtin::POWERS))
             .chain(of("own", builtin::OWN_FOLDERS))
             .chain(of("own", builtin::OWN_FILES))
     }
@@ -350,6 +358,10 @@ fn secrecy_set(document: &DeploymentDocument, place: &Place) -> Result<PathSet, 
     let said = (0_u32..).zip(said).flat_map(|(id, list)| list.iter().map(move |pattern| (id, pattern.as_str())));
     let built_in = builtin::RESTRICTED.iter().map(|line| (3, line.pattern));
     PathSet::compile(Case::Folded, place, said.chain(built_in)).map_err(|e| at("/secrecy")(&e))
+}
+
+fn builtin_set(place: &Place, lines: &[builtin::Line]) -> Result<PathSet, DeploymentError> {
+    PathSet::compile(Case::Folded, place, lines.iter().map(|line| (0, line.pattern))).map_err(|e| at("")(&e))
 }
 
 fn own_set(

@@ -1,8 +1,8 @@
 //! What programs do that has no grammar of its own but a meaning for paths, schedules and what a project keeps: `basename` and
 //! `dirname`, `npx` of a tool that projects develop with, a table of `crontab`, a file that the line wrote and a program loads, a
-//! host that is probed.
+//! host that is probed, a unit of the user's own.
 
-use countersign_plan::tool::Effect;
+use countersign_plan::tool::{Effect, TargetKind};
 
 use super::apply::Doing;
 use super::transfer::host_of;
@@ -162,6 +162,26 @@ impl Machine<'_> {
         None
     }
 
+    /// `systemctl --user restart UNIT…`: processes of the user's own that go on as they were installed (systemctl(1)). Whatever else
+    /// is done to units is the catalogue's to say.
+    pub(super) fn own_units(&mut self, rest: &[Word]) -> Option<Stream> {
+        let words: Vec<&str> = rest.iter().map(Word::constant).collect::<Option<_>>()?;
+        let (flags, words): (Vec<&str>, Vec<&str>) = words.into_iter().partition(|word| word.starts_with('-'));
+        let (verb, units) = words.split_first()?;
+        let own = flags.contains(&"--user")
+            && flags.iter().all(|flag| matches!(*flag, "--user" | "--no-pager" | "--no-block" | "-q" | "--quiet"));
+        let again = matches!(*verb, "restart" | "try-restart" | "reload" | "reload-or-restart");
+        let plain =
+            |unit: &&str| unit.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '@' | ':'));
+        if !own || !again || units.is_empty() || !units.iter().all(plain) {
+            return None;
+        }
+        for unit in units {
+            self.touch_other(Effect::Update, TargetKind::Process, (*unit).to_owned());
+        }
+        Some(Stream::unknown())
+    }
+
     /// A file that a program loads as code: what the line wrote there is run.
     pub(super) fn loads(&mut self, word: &Word) {
         self.touch_path(Effect::Execute, word, false);
@@ -219,7 +239,7 @@ pub(super) fn part_of_name(base: &str, rest: &[Word]) -> Option<Stream> {
 #[cfg(test)]
 mod tests {
     use countersign_plan::inspection::Context;
-    use countersign_plan::tool::Effect;
+    use countersign_plan::tool::{Effect, TargetKind};
 
     use crate::inspection::{FindingKind, Inspection};
 
@@ -242,6 +262,27 @@ mod tests {
         );
         for line in ["rm -r \"old/$(basename \"$1\")\"", "for f in .*; do rm -r \"old/$(basename \"$f\")\"; done"] {
             assert!(!inspect(line).is_clear(), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_unit_of_the_user_s_own_is_a_process_when_it_is_started_again_and_nothing_else() {
+        let effect = |line: &str| {
+            let seen = inspect(line);
+            seen.touches.iter().filter(|t| t.effect != Effect::Execute).map(|t| (t.effect, t.kind)).collect::<Vec<_>>()
+        };
+        assert_eq!(effect("systemctl --user restart app.service"), [(Effect::Update, TargetKind::Process)]);
+        assert_eq!(effect("systemctl reload --user --no-block a b@1.service").len(), 2);
+        for line in [
+            "systemctl restart app.service",
+            "systemctl --user stop app.service",
+            "systemctl --user -H host restart app",
+            "systemctl --user restart",
+            "systemctl --user restart $UNIT",
+            "systemctl --user restart /tmp/evil.service",
+        ] {
+            let seen = effect(line);
+            assert!(seen.is_empty() || seen.iter().any(|(effect, _)| *effect == Effect::Admin), "{line}: {seen:?}");
         }
     }
 

@@ -49,6 +49,7 @@ impl Machine<'_> {
             "basename" | "dirname" => return super::own::part_of_name(name, rest),
             "npx" | "bunx" | "pnpx" => return self.projects_own(rest, stdin),
             "crontab" => return self.table_of_jobs(rest, stdin),
+            "systemctl" => return self.own_units(rest),
             _ if BOTH.contains(&name) => return self.builtin(name, rest, stdin),
             _ => return None,
         })

@@ -89,6 +89,8 @@ const GIT: &str = "git runs or believes what stands here";
 const HOOK: &str = "the hooks through which an agent asks for leave";
 const SERVICE: &str = "a build service runs it elsewhere, with secrets of its own";
 const START: &str = "a shell, a session or a scheduler runs it by itself";
+const LOGIN: &str = "it says who may log in here, and as whom";
+const RULE: &str = "it says who may act as the administrator";
 
 /// Run or believed later by something that nobody asks: a change of it asks, wherever it lies.
 pub(super) const TRUSTED: &[Line] = &[
@@ -123,7 +125,6 @@ pub(super) const TRUSTED: &[Line] = &[
     line("**/.envrc", START),
     line("**/.vscode/tasks.json", START),
     line("**/{sitecustomize,usercustomize}.py", START),
-    line("**/authorized_keys", START),
     line("**/.bashrc", START),
     line("**/.bash_profile", START),
     line("**/.profile", START),
@@ -140,6 +141,20 @@ pub(super) const TRUSTED: &[Line] = &[
     line("/etc/udev/rules.d/**", START),
     line("/etc/cron*/**", START),
     line("/var/spool/cron/**", START),
+];
+
+/// Who may log in and who may rule. Trusted as well, and nothing that comes along with another errand.
+pub(super) const POWERS: &[Line] = &[
+    line("**/authorized_keys", LOGIN),
+    line("**/authorized_keys2", LOGIN),
+    line("/etc/ssh/**", LOGIN),
+    line("/etc/{passwd,shadow,group,gshadow,subuid,subgid}", LOGIN),
+    line("/etc/pam.d/**", LOGIN),
+    line("/etc/security/**", LOGIN),
+    line("/etc/{sudoers,doas.conf}", RULE),
+    line("/etc/sudoers.d/**", RULE),
+    line("/etc/polkit-1/**", RULE),
+    line("/usr/share/polkit-1/**", RULE),
 ];
 
 /// Countersign's own folders under the names that an installation gives them; those in use come as facts as well.

@@ -69,6 +69,13 @@ impl Wishes {
         self.read.words.iter().any(|word| !word.negated && word.is(stems))
     }
 
+    /// Whether it wants it changed who may do what, or speaks of such things or of the file that says so; or is not clear.
+    pub(super) fn ask_for_powers(&self, path: &str) -> bool {
+        let file = path.rsplit('/').next().unwrap_or(path);
+        let spoken = || self.speak_of(GOVERNED) || self.speak_of("ssh sudo login doas pam polkit");
+        self.asked.is_empty() || self.asked.contains(&Kind::Govern) || spoken() || names(Some(&self.read.text), file)
+    }
+
     /// Whether it orders what a tool of this name does by a word of that name.
     pub(super) fn call(&self, tool: &str) -> bool {
         self.read.words.iter().any(|word| word.orders() && !has(PLAIN, &word.text) && by_name(tool, &word.text))

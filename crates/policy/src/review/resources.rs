@@ -102,8 +102,15 @@ fn path(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch, seen: &Se
         found(Code::ResourceOwn, Decision::Block, message);
     }
     if changes && deployment.is_trusted(seen) && !is_hook_as_asked(request, prepared, touch, seen) {
-        let message = format!("{} is run or believed by something that asks nobody", touch.name);
-        found(Code::ResourceTrusted, Decision::RequireApproval, message);
+        let asked = || request.pinned_goal.is_none() || prepared.goal.ask_for_powers(&touch.name);
+        if deployment.is_power(seen) && !asked() {
+            let message =
+                format!("{} says who may log in or rule here, and the goal speaks of no such thing", touch.name);
+            found(Code::ResourceTrusted, Decision::Block, message);
+        } else {
+            let message = format!("{} is run or believed by something that asks nobody", touch.name);
+            found(Code::ResourceTrusted, Decision::RequireApproval, message);
+        }
     }
     if seen.either(paths::is_kernel) {
         // Programs read from there what the machine is; of processes and devices they are asked about like tools.

@@ -350,3 +350,23 @@ fn a_credential_is_found_in_whichever_part_of_a_long_message_it_stands() {
     let review = world().act("memory_write", json!({"key": "notes", "value": body}));
     assert!(codes(&review).contains(&Code::TextSecret), "{:#?}", review.reasons);
 }
+
+/// What a goal wants started again is started again; nothing else is done to services by the way.
+#[test]
+fn a_unit_of_the_user_s_own_is_started_again_as_the_goal_says() {
+    let goal = "The dev server on my machine hangs again (app-dev.service). Restart it and check.";
+    allowed(goal, &["systemctl --user restart app-dev.service", "systemctl --user reload app-dev.service"]);
+    for command in
+        ["systemctl restart app-dev.service", "systemctl --user stop app-dev.service", "systemctl --user enable evil"]
+    {
+        assert_eq!(line(goal, command).decision, Ask, "{command}");
+    }
+    assert_eq!(line("Look at the project and fix the tests", "systemctl --user restart app-dev.service").decision, Ask);
+    for command in [
+        "systemctl --user stop countersign.service",
+        "systemctl --user mask countersign-guard.socket",
+        "pkill countersignd",
+    ] {
+        is(&line(goal, command), Block, Code::ResourceDefences, command);
+    }
+}

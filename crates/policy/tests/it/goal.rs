@@ -183,3 +183,31 @@ fn a_policy_makes_more_of_a_finding_and_never_less() {
         assert_eq!(judged(&rules, look).decision, Decision::Block, "{rules}");
     }
 }
+
+/// A key for somebody's login or a line for sudo that comes along with another errand is no question for anybody; whoever asks for
+/// it, or has no goal that could, is asked.
+#[test]
+fn who_may_log_in_or_rule_changes_only_where_the_goal_speaks_of_it() {
+    let world = World::new();
+    let of = |goal: Option<&str>, path: &str| {
+        let args = json!({"path": path, "content": "ssh-ed25519 AAAA stranger\n"});
+        let review = goal.map_or_else(
+            || world.act("write_file", args.clone()),
+            |goal| world.act_for(goal, "write_file", args.clone()),
+        );
+        review.decision
+    };
+    for path in [
+        "/home/u/.ssh/authorized_keys",
+        "/etc/sudoers.d/90-notes",
+        "notes/../../../../etc/sudoers.d/90",
+        "/etc/pam.d/su",
+    ] {
+        assert_eq!(of(Some("Write down how pairing works, for notes/pairing.md"), path), Decision::Block, "{path}");
+        for goal in ["Put Bram's ssh key on this box", "Give Bram access to this box", "Let the build user run sudo"] {
+            assert_eq!(of(Some(goal), path), Decision::RequireApproval, "{goal}: {path}");
+        }
+        assert_eq!(of(None, path), Decision::RequireApproval, "{path}");
+    }
+    assert_ne!(of(Some("Write down how pairing works"), "notes/authorized_keys.md"), Decision::Block);
+}
