@@ -364,7 +364,7 @@ fn confirmed(
     });
     // What the goal makes depend on something waits for a look at it. A message can say what was found.
     let grave = |effect: Effect| !effect.is_harmless() && !matches!(effect, Effect::Send | Effect::Create);
-    let blind = wishes.are_conditional()
+    let blind = wishes.conditional
         && !request.session.has_acted()
         && touches.iter().any(|touch| grave(touch.effect))
         && !threats::is_looked_at_before(steps, i);

@@ -30,6 +30,8 @@ pub(super) struct Wishes {
     read: Goal,
     asked: Vec<Kind>,
     bans: Vec<Ban>,
+    /// Whether it makes what it asks for depend on something: then a plan has to look before it acts.
+    pub(super) conditional: bool,
 }
 
 impl Wishes {
@@ -37,7 +39,8 @@ impl Wishes {
         let read = Goal::new(goal.unwrap_or(""));
         let asked = Kind::ALL.into_iter().filter(|kind| kind.is_asked(&read.words)).collect();
         let bans = bans::of(&read);
-        Self { read, asked, bans }
+        let conditional = is_conditional(&read.words);
+        Self { read, asked, bans, conditional }
     }
 
     /// Whether it asks for what a tool of this name does: an effect of this kind, by any word for it or by the tool's own.
@@ -147,35 +150,12 @@ impl Wishes {
     pub(super) fn ask_for_opposite(&self, tool: &str) -> bool {
         let meant = || self.read.words.iter().filter(|word| !word.negated && !word.subordinate);
         let says = |list: &str| meant().any(|word| has_stem(list, &word.text));
-        let is = |list: &str| parts(tool).any(|part| has(list, &part));
+        let name: Vec<_> = parts(tool).collect();
+        let is = |list: &str| name.iter().any(|part| has(list, part));
         let turned = |(one, other): &(&str, &str)| {
             (is(one) && says(other) && !says(one)) || (is(other) && says(one) && !says(other))
         };
         OPPOSITES.iter().any(turned)
-    }
-
-    /// Whether it makes what it asks for depend on something: then a plan has to look before it acts.
-    pub(super) fn are_conditional(&self) -> bool {
-        let words = &self.read.words;
-        let ensured = |pair: &[Word]| {
-            let [one, two] = pair else { return false };
-            has("sure verify check ensure confirm", &one.text) && has("that whether there it all", &two.text)
-        };
-        // What a condition takes back comes after a failure, not before an act: "if not, go back".
-        let back = |i: usize| {
-            let rest = words
-                .iter()
-                .skip(i + 1)
-                .take(BACK)
-                .filter(|word| words.get(i).is_some_and(|w| w.sentence == word.sentence));
-            let texts: Vec<&str> = rest.map(|word| word.text.as_str()).collect();
-            let verb = texts.iter().position(|text| has("go put roll switch set bring change turn", text));
-            texts.iter().any(|text| has("revert undo", text))
-                || verb.is_some_and(|at| texts.iter().skip(at).any(|t| *t == "back"))
-        };
-        let condition =
-            |(i, word): (usize, &Word)| has("unless provided", &word.text) || (word.text == "if" && !back(i));
-        words.iter().enumerate().any(condition) || words.windows(2).any(ensured)
     }
 
     /// Whether it wants anything beyond being shown something.
@@ -202,6 +182,27 @@ impl Wishes {
     pub(super) fn before(&self, at: usize) -> impl Iterator<Item = &str> {
         self.read.words.iter().rev().filter(move |word| word.at < at).map(|word| word.text.as_str())
     }
+}
+
+fn is_conditional(words: &[Word]) -> bool {
+    let ensured = |pair: &[Word]| {
+        let [one, two] = pair else { return false };
+        has("sure verify check ensure confirm", &one.text) && has("that whether there it all", &two.text)
+    };
+    // What a condition takes back comes after a failure, not before an act: "if not, go back".
+    let back = |i: usize| {
+        let rest = words
+            .iter()
+            .skip(i + 1)
+            .take(BACK)
+            .filter(|word| words.get(i).is_some_and(|w| w.sentence == word.sentence));
+        let texts: Vec<&str> = rest.map(|word| word.text.as_str()).collect();
+        let verb = texts.iter().position(|text| has("go put roll switch set bring change turn", text));
+        texts.iter().any(|text| has("revert undo", text))
+            || verb.is_some_and(|at| texts.iter().skip(at).any(|t| *t == "back"))
+    };
+    let condition = |(i, word): (usize, &Word)| has("unless provided", &word.text) || (word.text == "if" && !back(i));
+    words.iter().enumerate().any(condition) || words.windows(2).any(ensured)
 }
 
 /// A kind of thing that people ask for.

@@ -80,7 +80,7 @@ pub(super) fn vacuous(steps: &[Prepared<'_>], i: usize) -> Vec<Reason> {
         return Vec::new();
     }
     // Where the goal makes the act depend on what is found, that something is found says nothing.
-    let strict = awaited && prepared.goal.are_conditional();
+    let strict = awaited && prepared.goal.conditional;
     let empty = prepared.step.expect.iter().filter_map(|expect| match expect {
         // What an act waits for has at most one other answer than yes.
         Expect::ExitCode(codes) if awaited && codes.contains(&0) && codes.len() > 2 => {
