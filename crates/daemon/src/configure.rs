@@ -163,6 +163,15 @@ impl Configurations {
         if self.user.exists() {
             read.layer(&self.user, From::Own)?;
         }
+        // Whoever wrote rules there relies on them.
+        let rules = self.user.with_file_name("policy.yaml");
+        read.files.push(rules.clone());
+        if read.policies.is_empty() && rules.exists() {
+            let (rules, user) = (rules.display(), self.user.display());
+            return Err(format!(
+                "{rules} is named by no deployment, and none of its rules would count: write `policy: policy.yaml` into {user}, or move it away"
+            ));
+        }
         if !origin.deployment.is_empty() {
             read.layer(Path::new(&origin.deployment), From::Workspace)?;
         }

@@ -197,6 +197,29 @@ fn hostile_frames_close_the_connection_and_nothing_else() {
     assert_eq!(monitor.check(&fine).unwrap().decision, Decision::Allow);
 }
 
+/// Rules that somebody wrote and that nobody reads are an error, and not left out in silence.
+#[test]
+fn a_policy_that_no_deployment_names_is_refused_until_one_does() {
+    let monitor = Monitor::start();
+    let write = |name: &str, text: &str| std::fs::write(monitor.path(&format!("config/{name}")), text).unwrap();
+    write(
+        "policy.yaml",
+        "schema: countersign.policy/v1\ndeny: [{name: no_lists, action_types: [list_directory], paths: ['**']}]\n",
+    );
+    let look = plan("Look", json!([{"id": "a", "action": "list_directory", "args": {"path": "."}}]));
+    for deployment in [None, Some("schema: countersign.deployment/v1\n")] {
+        match deployment {
+            None => std::fs::remove_file(monitor.path("config/countersign.yaml")).unwrap(),
+            Some(text) => write("countersign.yaml", text),
+        }
+        let refused = format!("{:?}", monitor.check(&look).unwrap_err());
+        assert!(refused.contains("policy.yaml is named by no deployment"), "{refused}");
+        assert!(refused.contains("write `policy: policy.yaml` into"), "{refused}");
+    }
+    write("countersign.yaml", "schema: countersign.deployment/v1\npolicy: policy.yaml\n");
+    assert_eq!(monitor.check(&look).unwrap().decision, Decision::Block);
+}
+
 /// The trust base: a configuration that comes with the workspace tightens at once, and loosens only once it is trusted at
 /// exactly its content.
 #[test]
