@@ -50,6 +50,39 @@ const FOLDERS_BY_ITSELF: &[&str] = &[
     "/init.d/",
 ];
 
+/// Files that coding agents take their orders from, by name. From the manuals of the agents.
+const OBEYED: &[&str] = &[
+    "agents.md",
+    "claude.md",
+    "claude.local.md",
+    "gemini.md",
+    ".cursorrules",
+    ".windsurfrules",
+    ".clinerules",
+    "copilot-instructions.md",
+];
+
+/// What takes the question away that an agent would put to somebody.
+const UNASKED: &[&str] = &[
+    "never ask",
+    "not ask",
+    "n't ask",
+    "without asking",
+    "without confirm",
+    "without approval",
+    "without permission",
+    "always approve",
+    "approve all",
+    "approve every",
+    "auto-approve",
+    "autoapprove",
+    "skip approval",
+    "skip confirm",
+    "skip permission",
+    "bypass permission",
+    "bypasspermissions",
+];
+
 /// The most values of a document that are looked at.
 const MAX_LINES: usize = 2048;
 
@@ -60,11 +93,25 @@ pub(crate) fn file(name: &str, text: &str, context: &Context) -> Inspection {
         Some(language) => crate::code::code(language, text, context),
         None => match embedded(name, text) {
             Some(lines) => Inspection { unknowns: Vec::new(), ..crate::shell::shell(&lines, context) },
-            None => return Inspection::default(),
+            None => return obeyed(name, text),
         },
     };
     if runs_by_itself(name, &context.home) {
         out.find(FindingKind::Persistence, None, format!("{name} is run without anybody starting it"));
+    }
+    out
+}
+
+/// What agents would be told by a file that they obey; nothing of any other.
+fn obeyed(name: &str, text: &str) -> Inspection {
+    let mut out = Inspection::default();
+    let last = name.rsplit('/').next().unwrap_or(name).to_ascii_lowercase();
+    if OBEYED.contains(&last.as_str()) {
+        let text = text.to_lowercase().split_whitespace().collect::<Vec<_>>().join(" ");
+        if UNASKED.iter().any(|words| text.contains(words)) {
+            let message = format!("{name} would tell agents to act without asking");
+            out.find(FindingKind::InjectedInstruction, None, message);
+        }
     }
     out
 }

@@ -27,6 +27,7 @@ fn what_runs_at_a_checkpoint_or_on_each_member_is_a_command() {
     asks("tar xf x.tar --to-command=sh", UnknownKind::Code);
     asks("split --filter=bash list.txt", UnknownKind::Code);
     clear("tar cf x.tar --checkpoint=50 --checkpoint-action=dot src");
+    finds("tar cf x.tar src --checkpoint=1 --checkpoint-action=exec='sh src/index.sh'", FindingKind::LoadsCode);
     clear("split --filter='sort -u' list.txt part-");
 }
 

@@ -353,6 +353,8 @@ impl Machine<'_> {
             Role::SshConfig => self.ssh_config(word),
             Role::Checkpoint => {
                 if let Some(line) = word.skip("exec=".len()).filter(|_| word.prefix().starts_with("exec=")) {
+                    // An archive needs no command beside it: who reads the line looks for none here.
+                    self.find(FindingKind::LoadsCode, format!("`{}` runs a command at its checkpoints", self.by));
                     self.shell_text(&line, &Stream::unknown());
                 } else if word.has_hole() {
                     self.unknown(UnknownKind::Value, Effect::Execute, "what runs at a checkpoint is not constant");

@@ -8,6 +8,8 @@ use crate::machine::{ANSWERS, Machine, Stream, Variable, Word};
 
 /// So many programs at once are a flood.
 const AT_ONCE: u32 = 50;
+/// So many programs at once are a flood whatever they do: no machine has as many cores.
+const MORE_THAN_CORES: u32 = 1000;
 
 /// Builtins that are installed as programs too.
 const BOTH: &[&str] = &["echo", "printf", "test", "[", "kill", "pwd", "true", "false"];
@@ -250,6 +252,9 @@ impl Machine<'_> {
         let did = self.effort.since(before);
         if at_once == 0 || at_once >= AT_ONCE {
             self.judge_many(did);
+        }
+        if at_once >= MORE_THAN_CORES {
+            self.find(FindingKind::ForkBomb, format!("`xargs` starts {at_once} programs at once"));
         }
         if input.endless {
             self.judge_endless(did);

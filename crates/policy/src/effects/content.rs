@@ -50,6 +50,8 @@ impl Deriving<'_> {
                 let grave = by_itself && (finding.kind != FindingKind::DownloadAndExecute || outsider);
                 let message = format!("the script {path} would: {}", finding.message);
                 decisions.push((code_of(finding.kind), grave, message));
+            } else if finding.kind == FindingKind::InjectedInstruction {
+                decisions.push((code_of(finding.kind), false, finding.message.clone()));
             }
         }
         for flow in &inspection.flows {
