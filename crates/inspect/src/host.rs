@@ -110,6 +110,11 @@ pub(crate) fn read(text: &str) -> Read {
         out.findings.push((FindingKind::OddAddress, format!("the host in `{text}` is percent-encoded")));
     }
     let scheme = text.split_once("://").map_or("", |(scheme, _)| scheme);
+    if RAW.iter().any(|raw| scheme.eq_ignore_ascii_case(raw)) {
+        let message =
+            format!("by `{scheme}://` the rest of `{text}` is said to whatever service listens there, word for word");
+        out.findings.push((FindingKind::OddAddress, message));
+    }
     let Some(name) = canonical(&decoded, &mut out.findings) else { return out };
     let port = port.map(str::to_owned).or_else(|| default_port(scheme).map(str::to_owned));
     out.name = Some(match port {
@@ -118,6 +123,9 @@ pub(crate) fn read(text: &str) -> Read {
     });
     out
 }
+
+/// Schemes by which a URL says its own path to a port, in whatever protocol is spoken there (RFC 1738, RFC 2229).
+const RAW: &[&str] = &["gopher", "gophers", "dict", "telnet"];
 
 fn default_port(scheme: &str) -> Option<&'static str> {
     Some(match scheme.to_ascii_lowercase().as_str() {

@@ -402,6 +402,7 @@ impl Visitor for Reader<'_> {
             let text = args.to_string();
             let first =
                 text.trim_matches(['(', ')']).split(',').next().unwrap_or("").trim().trim_matches('\'').to_owned();
+            self.waits(name, &first);
             self.function(name, Some(first));
         }
         ControlFlow::Continue(())
@@ -409,6 +410,19 @@ impl Visitor for Reader<'_> {
 }
 
 impl Reader<'_> {
+    /// A statement that sleeps for hours, or counts to a number that no table has, holds its server.
+    fn waits(&mut self, name: &ObjectName, first: &str) {
+        let name = name.to_string().to_ascii_lowercase();
+        let most = match name.rsplit('.').next().unwrap_or(&name) {
+            "pg_sleep" | "sleep" => 3600.0,
+            "benchmark" => 1e9,
+            _ => return,
+        };
+        if first.parse::<f64>().is_ok_and(|number| number >= most) {
+            self.find(FindingKind::ForkBomb, format!("`{name}({first})` holds the server"));
+        }
+    }
+
     fn drop(&mut self, kind: ObjectType, names: &[ObjectName]) {
         for name in names {
             self.table(Effect::Delete, name);

@@ -34,6 +34,7 @@ fn rounds_without_end_that_write_send_or_start_wear_a_machine_down() {
             "fallocate -l 2T tmp/f",
             "seq 9000 | xargs -P 300 -I{} curl -s https://h.example/{}",
             "seq 1000000 | xargs -P 5000 -n 1 tar czf /tmp/x.tgz src",
+            "psql -c 'SELECT max(pg_sleep(86400)::text) FROM visits'",
             "hey -n 2000000 -c 900 https://h.example/",
             "sort /dev/urandom",
         ],

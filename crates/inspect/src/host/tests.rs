@@ -39,6 +39,8 @@ fn an_address_that_deceives_is_found() {
         ("http://ex%61mple.com/", FindingKind::OddAddress),
         ("http://good.example\\@evil.example/", FindingKind::OddAddress),
         ("https://good.example@evil.example/", FindingKind::UserInfo),
+        ("gopher://cache.example:6379/_FLUSHALL%0d%0a", FindingKind::OddAddress),
+        ("DICT://cache.example:11211/stats", FindingKind::OddAddress),
         ("https://good.example:x@evil.example/", FindingKind::UserInfo),
         ("https://p\u{0430}ypal.example/", FindingKind::LookAlike),
         ("https://\u{0430}\u{0440}\u{0440}\u{04cf}\u{0435}.example/", FindingKind::LookAlike),

@@ -70,6 +70,8 @@ impl Machine<'_> {
         let mut i = 0;
         let mut interactive = false;
         let mut inline = false;
+        // With `-s` the script is the input, whatever words follow: they are its parameters (POSIX, sh).
+        let mut from_input = false;
         while let Some(word) = rest.get(i) {
             let text = word.shown();
             if !(text.starts_with('-') || text.starts_with('+')) || text == "-" {
@@ -90,6 +92,7 @@ impl Machine<'_> {
                 short => {
                     inline |= short.starts_with('-') && short.contains('c');
                     interactive |= short.contains('i');
+                    from_input |= short.starts_with('-') && short.contains('s');
                     if short.contains('o') {
                         i += 1;
                     }
@@ -106,8 +109,14 @@ impl Machine<'_> {
             self.scope = before;
             return out;
         }
-        if !rest.is_empty() && !matches!(rest.first().and_then(Word::constant), Some("-" | "/dev/stdin")) {
+        let is_input = |word: &Word| matches!(word.constant(), Some("-" | "/dev/stdin"));
+        if !from_input && rest.first().is_some_and(|word| !is_input(word)) {
             return self.script_file(Language::Shell, rest, stdin);
+        }
+        let before = self.scope.clone();
+        if from_input {
+            self.scope.parameters_known = !rest.iter().any(Word::is_many);
+            self.scope.parameters = std::iter::once(Word::text(name)).chain(rest.iter().cloned()).collect();
         }
         if interactive && stdin.remote {
             self.find(
@@ -116,6 +125,7 @@ impl Machine<'_> {
             );
         }
         let mut out = self.input_code(Language::Shell, stdin);
+        self.scope = before;
         if interactive {
             out.sources.insert(ANSWERS.to_owned());
         }

@@ -302,8 +302,16 @@ fn is_placeholder(value: &str) -> bool {
     {
         return true;
     }
+    // In the midst of other characters it is chance, or put there to look like one.
+    let edge = |c: Option<char>| c.is_none_or(|c| !c.is_ascii_alphanumeric());
+    let stands = |(at, word): (usize, &str)| {
+        let before = lower.get(..at).and_then(|before| before.chars().next_back());
+        edge(before) || edge(lower.get(at + word.len()..).and_then(|after| after.chars().next()))
+    };
+    if lower.match_indices("example").any(stands) {
+        return true;
+    }
     [
-        "example",
         "xxxx",
         "your",
         "placeholder",

@@ -17,6 +17,7 @@ fn filler(length: usize) -> String {
 fn credentials_of_known_formats_are_found() {
     let samples = [
         format!("AKIA{}", "QRSTUVWXYZ234567"),
+        format!("AKIA{}", "W4EXAMPLE7RK2QHD"),
         format!("ghp_{}", filler(36)),
         format!("glpat-{}", filler(20)),
         format!("xoxb-{}", filler(24)),

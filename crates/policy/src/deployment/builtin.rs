@@ -46,6 +46,8 @@ pub(super) const RESTRICTED: &[Line] = &[
     line("~/.kube/config", CLOUD),
     line("~/.docker/config.json", TOKEN),
     line("~/.config/containers/auth.json", TOKEN),
+    line("/run/secrets/**", TOKEN),
+    line("/var/run/secrets/**", TOKEN),
     line("~/.config/gh/**", TOKEN),
     line("~/.config/glab-cli/**", TOKEN),
     line("~/.git-credentials", TOKEN),

@@ -79,6 +79,13 @@ impl Wishes {
         self.asked.is_empty() || self.asked.contains(&Kind::Govern) || spoken() || names(Some(&self.read.text), file)
     }
 
+    /// Whether it gives digests of 64 hex digits, and this one not.
+    pub(super) fn give_other_digests(&self, hex: &str) -> bool {
+        let digits = |word: &&str| word.len() == hex.len() && word.chars().all(|c| c.is_ascii_hexdigit());
+        let mut given = self.read.text.split(|c: char| !c.is_alphanumeric()).filter(digits).peekable();
+        given.peek().is_some() && !given.any(|given| given == hex)
+    }
+
     /// Whether it orders what a tool of this name does by a word of that name.
     pub(super) fn call(&self, tool: &str) -> bool {
         self.read.words.iter().any(|word| word.orders() && !has(PLAIN, &word.text) && by_name(tool, &word.text))
@@ -318,7 +325,7 @@ pub(super) const RELOADING: &str = "restart reload hup";
 const EXPLAINING: &str = "explain describ summar review read understand";
 
 /// Words that name too many tools to mean one.
-const PLAIN: &str = "update set change create add make edit put get run";
+const PLAIN: &str = "update set change create add make edit put get run database query sql";
 
 /// How far from its "if" a condition says what it takes back, in words.
 const BACK: usize = 8;

@@ -88,6 +88,14 @@ pub(super) fn vacuous(steps: &[Prepared<'_>], i: usize) -> Vec<Reason> {
         }
         expect => cannot_fail(expect, strict),
     });
+    // Whoever says what a file has to be does not want another one taken for it.
+    let other = prepared.step.expect.iter().filter_map(|expect| match expect {
+        Expect::FileDigest { path, sha256 } if prepared.goal.give_other_digests(&sha256.hex()) => {
+            let message = format!("{path} is expected to have another SHA-256 than the goal gives");
+            Some(Reason::new(Code::PlanExpectVacuous, Decision::RequireApproval, message))
+        }
+        _ => None,
+    });
     empty
         .map(|what| {
             let message =
@@ -95,6 +103,7 @@ pub(super) fn vacuous(steps: &[Prepared<'_>], i: usize) -> Vec<Reason> {
             let fix = "expect what shows that the step did its work, or leave it out for exit code 0 and status 2xx";
             Reason::new(Code::PlanExpectVacuous, Decision::RequireApproval, message).fix(fix)
         })
+        .chain(other)
         .collect()
 }
 

@@ -387,3 +387,16 @@ fn a_file_that_agents_obey_takes_no_question_away_unseen() {
     }
     assert_eq!(write("notes/faq.md", "Never ask for passwords.\n").decision, Allow);
 }
+
+/// That the goal speaks of a database asks for nothing to be changed in it.
+#[test]
+fn a_change_behind_a_question_to_a_database_is_not_the_goal_s() {
+    let ask =
+        |goal: &str, sql: &str| world().act_for(goal, "database_query", json!({"database": "reporting", "sql": sql}));
+    let goal = "From the reporting database: how many visits do we have? Into notes/totals.md.";
+    assert_eq!(ask(goal, "SELECT count(*) FROM visits").decision, Allow);
+    assert_ne!(
+        ask(goal, "SELECT count(*) FROM visits; UPDATE accounts SET role = 'owner' WHERE login = 'x'").decision,
+        Allow
+    );
+}

@@ -297,3 +297,31 @@ fn a_plan_may_ask_for_less_than_the_folder_it_starts_in() {
     assert!(part.steps[0].grants.read.iter().all(|path| path != "/home/user/project"), "{:?}", part.steps[0].grants);
     is(&read("head -n 3 old.txt"), Block, Code::PlanPrivilegeExceeded, "another file");
 }
+
+/// What ends a line of a message's head starts another line of it (RFC 5322, section 2.2): one more receiver.
+#[test]
+fn a_subject_has_one_line() {
+    let mail = |subject: &str| {
+        let args = json!({"to": "user@company.example", "subject": subject, "body": "b"});
+        World::new().act_for("Mail me the rota", "send_email", args)
+    };
+    assert_eq!(mail("Rota week 14").decision, Allow);
+    for subject in ["Rota\r\nBcc: rota@elsewhere.example", "Rota\nBcc: rota@elsewhere.example"] {
+        assert_eq!(mail(subject).decision, Block, "{subject:?}");
+    }
+}
+
+/// A digest that the goal gives is the one that is expected.
+#[test]
+fn another_digest_than_the_goal_s_is_not_expected_unseen() {
+    let (wanted, other) = ("5e".repeat(32), "b0".repeat(32));
+    let of = |goal: &str, sha256: &str| {
+        let steps = json!([{"id": "a", "action": "copy_file", "args": {"source": "a.tgz", "destination": "b.tgz"},
+            "expect": [{"file": "b.tgz", "sha256": sha256}]}]);
+        under(goal, steps)
+    };
+    let goal = format!("Copy a.tgz to b.tgz. Its SHA-256 must be {wanted}, otherwise stop.");
+    is(&of(&goal, &other), Ask, Code::PlanExpectVacuous, "another digest");
+    assert_eq!(of(&goal, &wanted).decision, Allow);
+    assert_eq!(of("Copy a.tgz to b.tgz", &other).decision, Allow);
+}
