@@ -2,7 +2,7 @@
 //! and of what lies between. Baselines in the same run: a bare Ed25519 signature and its strict verification. The promise is
 //! measured in turns with them, as a ratio, since one machine is not as fast as it was a minute ago: exit 1 where it is missed.
 
-#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a benchmark")]
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, clippy::print_stdout, reason = "a benchmark that prints")]
 
 use countersign_plan::artifact::{self, Plan};
 use countersign_plan::digest::Digest;
