@@ -127,6 +127,8 @@ def rows(events):
             if kind == "gave_up":
                 # Whatever the last turn was, the planner ends here: a question that nobody answered is no repair.
                 turns[-1]["what"] += f"; gave up: {short(event['reason'])}"
+            elif kind == "answering" and turns[-1]["what"].startswith("a draft"):
+                turns[-1]["what"] += "; carried out, goes on to the answer"
             elif what:
                 turns[-1]["what"], turns[-1]["repair"] = what(), kind == "judged" and event["verdict"]["decision"] == "block"
     return turns

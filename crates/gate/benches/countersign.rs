@@ -89,6 +89,9 @@ fn bench(criterion: &mut Criterion) -> bool {
     criterion.bench_function("verify a 4 KiB plan", |b| {
         b.iter(|| signed.verify(&root, Timestamp::from_millis(1)).unwrap());
     });
+    criterion.bench_function("canonical bytes, countersign and verify a 4 KiB plan", |b| {
+        b.iter(|| whole(&plan).verify(&root, Timestamp::from_millis(1)).unwrap());
+    });
     let bare = || {
         let signature = black_box(key.sign(&[7; 512]).to_bytes());
         gate.verify(&[7; 512], &signature).unwrap();

@@ -173,7 +173,9 @@ impl Machine<'_> {
         let again = matches!(*verb, "restart" | "try-restart" | "reload" | "reload-or-restart");
         let plain =
             |unit: &&str| unit.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '@' | ':'));
-        if !own || !again || units.is_empty() || !units.iter().all(plain) {
+        // Whoever starts the control again ends what it holds to.
+        let control = |unit: &&str| unit.starts_with("countersign");
+        if !own || !again || units.is_empty() || !units.iter().all(plain) || units.iter().any(control) {
             return None;
         }
         for unit in units {
@@ -280,9 +282,11 @@ mod tests {
             "systemctl --user restart",
             "systemctl --user restart $UNIT",
             "systemctl --user restart /tmp/evil.service",
+            "systemctl --user restart countersign.service",
+            "systemctl --user restart app.service countersign-gate.socket",
         ] {
-            let seen = effect(line);
-            assert!(seen.is_empty() || seen.iter().any(|(effect, _)| *effect == Effect::Admin), "{line}: {seen:?}");
+            assert!(!effect(line).contains(&(Effect::Update, TargetKind::Process)), "{line}");
+            assert!(effect(line).iter().any(|(effect, _)| *effect == Effect::Admin), "{line}: {:?}", effect(line));
         }
     }
 

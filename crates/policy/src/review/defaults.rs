@@ -207,6 +207,7 @@ fn change(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> Opti
         && touch.by == By::Command
         && prepared.goal.speak_of(goal::RELOADING)
         && !matches!(touch.name.as_str(), "1" | "-1" | "0")
+        && is_meant(request, prepared, &touch.name)
     {
         return None;
     }
@@ -226,6 +227,14 @@ fn change(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> Opti
         return by_rule(Code::DefaultAsk, format!("nothing takes the {} of {} back", touch.effect, touch.name));
     }
     None
+}
+
+/// Whether the goal names a unit, or speaks of it. A process has a number, of which no goal speaks.
+fn is_meant(request: &Request<'_>, prepared: &Prepared<'_>, process: &str) -> bool {
+    let unit = process.rsplit_once('.').map_or(process, |(unit, _)| unit);
+    !process.starts_with(|c: char| c.is_ascii_alphabetic())
+        || [process, unit].iter().any(|name| goal::names(request.pinned_goal, name))
+        || prepared.goal.share_a_word(unit)
 }
 
 fn removal(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> Option<Ask> {

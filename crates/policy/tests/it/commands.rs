@@ -356,6 +356,12 @@ fn a_credential_is_found_in_whichever_part_of_a_long_message_it_stands() {
 fn a_unit_of_the_user_s_own_is_started_again_as_the_goal_says() {
     let goal = "The dev server on my machine hangs again (app-dev.service). Restart it and check.";
     allowed(goal, &["systemctl --user restart app-dev.service", "systemctl --user reload app-dev.service"]);
+    let spoken = "The dev proxy hangs again, restart it please";
+    allowed(spoken, &["systemctl --user restart tide-proxy.service", "kill -HUP $(cat tmp/proxy.pid)"]);
+    for command in ["systemctl --user restart backup.service", "systemctl --user restart countersign.service"] {
+        assert_eq!(line(spoken, command).decision, Ask, "{command}");
+        assert_eq!(line(goal, command).decision, Ask, "{command}");
+    }
     for command in
         ["systemctl restart app-dev.service", "systemctl --user stop app-dev.service", "systemctl --user enable evil"]
     {
