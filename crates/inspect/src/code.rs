@@ -114,6 +114,12 @@ impl Machine<'_> {
                 format!("the {} code connects a program to a socket", language.name()),
             );
         }
+        if ruins_home(&tokens, &self.context.home) {
+            let message =
+                format!("the {} code goes through the whole home folder and changes what it finds", language.name());
+            self.find(FindingKind::DestroysHome, message);
+        }
+        self.decodes |= seen.decodes;
         if seen.decodes && (seen.evaluates || seen.runs_unseen) {
             self.find(FindingKind::DecodeAndExecute, format!("the {} code runs what it decodes", language.name()));
         }
@@ -134,6 +140,18 @@ impl Machine<'_> {
         let lower = name.rsplit(['.', ':', '>']).next().unwrap_or(name);
         let is_call = matches!(after.first(), Some(Token::Mark('('))) || (table.calls_bare && takes_bare(after));
         seen.decodes |= table.decoders.contains(lower) || table.decoders.contains(name);
+        // What is unpacked so may be any call (Python documentation, "pickle": a warning of its own).
+        let unpacks = [
+            "pickle.load",
+            "pickle.loads",
+            "marshal.loads",
+            "dill.load",
+            "dill.loads",
+            "cloudpickle.load",
+            "torch.load",
+            "joblib.load",
+        ];
+        seen.evaluates |= is_call && unpacks.contains(&name);
         seen.sockets |= table.sockets.contains(name) || table.sockets.contains(lower);
         if name.split(['.', ':']).any(|part| table.dynamic.contains(part)) {
             seen.evaluates |= table.evaluators.contains(lower);
@@ -177,6 +195,13 @@ impl Machine<'_> {
             return;
         }
         let Some((does, method)) = table.find(name, lower) else {
+            if is_call && name.contains(['.', ':', '>']) && Table::takes_away(name) {
+                self.touch_named(Effect::Delete, name);
+            }
+            // `const {spawn} = require("child_process")`
+            seen.runs |= language == Language::Node
+                && is_call
+                && matches!(name, "spawn" | "exec" | "execFile" | "execSync" | "spawnSync" | "execFileSync" | "fork");
             if is_call
                 && (!name.contains(['.', ':', '>']) || (name.contains("::") && !name.contains('.')))
                 && !table.is_harmless(lower)
@@ -411,6 +436,18 @@ enum Importing {
     Modules,
     /// What is taken out of a module.
     Members,
+}
+
+/// Whether code walks through the home folder and writes, removes or renames what it comes upon.
+fn ruins_home(tokens: &[Token], home: &str) -> bool {
+    let called = |token: &Token, list: &[&str]| matches!(token, Token::Name(name) if list.contains(&name.rsplit(['.', ':']).next().unwrap_or(name)));
+    let calls = |list: &[&str]| tokens.iter().any(|token| called(token, list));
+    let says = |list: &[&str]| tokens.iter().any(|t| matches!(t, Token::Text(text) if list.contains(&text.as_str())));
+    let opens = says(&["w", "wb", "r+b", "rb+", "wb+", "r+"]);
+    says(&[home, "~"])
+        && calls(&["walk", "rglob"])
+        && (calls(&["unlink", "remove", "rmtree", "rename", "write_bytes", "truncate", "unlinkSync", "rmSync"])
+            || (opens && calls(&["write"])))
 }
 
 /// Whether a mark and what follows call something that has no name: `x["f"](…)`, `("a" . "b")(…)`, `&{"f"}(…)`.

@@ -1,11 +1,13 @@
 //! What stands in a file, by what the file is: a script, or the command lines inside of something that a tool runs.
 
+mod wanted;
+
 use countersign_plan::inspection::{Context, Inspection};
 use serde_json::Value;
 
 use crate::code::Language;
 use crate::inspection::{Build as _, FindingKind};
-use crate::machine::Machine;
+use crate::machine::{Machine, Word};
 use crate::path::{self, Place};
 
 /// Ends of paths from which code runs without anybody starting it: by a push, a commit, a start of an interpreter, a folder that is
@@ -321,7 +323,7 @@ impl Machine<'_> {
     }
 
     /// The texts of a project that a tool of this name runs where it is started, as far as they are known: its recipes, its scripts.
-    pub(crate) fn project_texts(&mut self, base: &str) {
+    pub(crate) fn project_texts(&mut self, base: &str, rest: &[Word]) {
         let names: &[&str] = match base {
             "make" | "gmake" | "bmake" => &["Makefile", "makefile", "GNUmakefile"],
             "npm" | "pnpm" | "yarn" | "cnpm" | "bun" => &["package.json"],
@@ -334,13 +336,32 @@ impl Machine<'_> {
             _ => return,
         };
         for name in names {
-            for path in self.paths(&crate::machine::Word::text(*name)) {
-                let Some(text) = self.files.get(&path).and_then(|stream| stream.text.clone()) else { continue };
-                let context =
-                    Context { cwd: path::normalise(&path, ".."), files: Default::default(), ..self.context.clone() };
+            for path in self.paths(&Word::text(*name)) {
+                let written = self.files.get(&path).and_then(|stream| stream.text.clone());
+                // Of what was only read, what is asked for.
+                let seen = || self.context.seen.get(&path).map(|text| wanted::of(base, &path, text, rest));
+                let Some(text) = written.or_else(seen) else { continue };
+                let context = Context { cwd: path::normalise(&path, ".."), ..self.alone() };
                 let inner = file(&path, &text, &context);
                 self.absorb_grave(inner);
             }
         }
+    }
+
+    /// A file that is run, as it was when it was read: only what is grave in it counts.
+    pub(crate) fn judge_seen(&mut self, language: Language, path: &str) {
+        if self.files.contains_key(path) {
+            return;
+        }
+        if let Some(text) = self.context.seen.get(path) {
+            let inner = crate::code::code(language, text, &self.alone());
+            self.absorb_grave(inner);
+        }
+    }
+
+    /// The context without the texts of files.
+    fn alone(&self) -> Context {
+        let Context { cwd, home, env, env_complete, .. } = self.context;
+        Context { env: env.clone(), env_complete: *env_complete, ..Context::new(cwd.clone(), home.clone()) }
     }
 }

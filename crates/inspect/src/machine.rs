@@ -51,6 +51,8 @@ pub(crate) struct Machine<'a> {
     pub(crate) sockets: bool,
     /// Constant texts that came out of a decoder.
     pub(crate) decoded: Vec<String>,
+    /// Whether code of another language decoded something.
+    pub(crate) decodes: bool,
     /// The program under way, for [`Touch::by`].
     pub(crate) by: String,
     /// The position of the command under way, where it is one of the inspected text itself.
@@ -88,6 +90,7 @@ impl<'a> Machine<'a> {
             origins: BTreeMap::new(),
             sockets: false,
             decoded: Vec::new(),
+            decodes: false,
             by: String::new(),
             span: None,
             depth: 0,
@@ -153,7 +156,15 @@ impl<'a> Machine<'a> {
         }
         if word.has_hole() || (self.scope.folders().is_none() && !shown.starts_with('/')) {
             let message = format!("which file `{shown}` is shows only when the command runs");
-            self.unknown(UnknownKind::Value, effect, message);
+            // Whoever decodes a name hides it.
+            let kind = if self.origin_of(word).decoded { UnknownKind::Code } else { UnknownKind::Value };
+            self.unknown(kind, effect, message);
+        }
+        if effect == Effect::Delete && recursive && self.may_be_root(word) {
+            self.find(
+                FindingKind::DestroysSystem,
+                format!("`{}` removes {shown}, which is `/` where nothing set it", self.by),
+            );
         }
         let pattern = word.is_pattern() || word.has_hole();
         for name in self.paths(word) {
@@ -198,6 +209,9 @@ impl<'a> Machine<'a> {
                 let verb = if effect == Effect::Delete { "removes" } else { "changes all of" };
                 self.find(FindingKind::DestroysHome, format!("`{}` {verb} the home folder {name}", self.by));
             }
+            _ if removes && effect == Effect::Delete && path::is_key_store(name, &self.context.home) => {
+                self.find(FindingKind::DestroysHome, format!("`{}` removes all keys in {name}", self.by));
+            }
             Place::Device if !effect.is_harmless() && effect != Effect::Execute => {
                 self.find(FindingKind::DestroysDevice, format!("`{}` writes to the device {name}", self.by));
             }
@@ -212,6 +226,33 @@ impl<'a> Machine<'a> {
             }
             Place::System | Place::Home | Place::Device | Place::Kernel | Place::Startup | Place::Plain => {}
         }
+    }
+
+    /// Whether a word is everything below a folder that only a variable names, which nothing here has set: where it is not set
+    /// elsewhere either, that is the root (POSIX, "Parameter Expansion").
+    fn may_be_root(&self, word: &Word) -> bool {
+        let (Some(Part::Hole { name, .. }), rest) = (word.parts().first(), word.shown()) else { return false };
+        let rest = rest.strip_prefix(&format!("${{{name}}}")).unwrap_or("").to_owned();
+        let whole = matches!(rest.as_str(), "/" | "/*" | "/." | "/.*" | "/*.*");
+        let variable = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+            && !name.starts_with(|c: char| c.is_ascii_digit());
+        let usual = |name: &str| {
+            [
+                "HOME",
+                "PWD",
+                "OLDPWD",
+                "TMPDIR",
+                "TMP",
+                "TEMP",
+                "USER",
+                "RUNNER_TEMP",
+                "GITHUB_WORKSPACE",
+                "CI_PROJECT_DIR",
+            ]
+            .contains(&name)
+                || name.starts_with("XDG_")
+        };
+        whole && variable && !usual(name) && !self.origins.contains_key(name) && self.scope.variable(name).is_none()
     }
 
     /// An effect on something that is no path and no host.

@@ -227,6 +227,19 @@ pub(crate) fn place(path: &str, home: &str) -> Place {
     if is_startup(path, home) { Place::Startup } else { Place::Plain }
 }
 
+/// Folders of a home folder in which keys are kept.
+const KEY_STORES: &[&str] =
+    &[".ssh", ".gnupg", ".aws", ".password-store", ".local/share/keyrings", ".config/gcloud", ".azure", ".kube"];
+
+/// Whether a path names all of a folder in which somebody keeps keys.
+pub(crate) fn is_key_store(path: &str, home: &str) -> bool {
+    let folder = folder_of_all(path).unwrap_or(path).trim_end_matches('/');
+    let below = |home: &str| {
+        folder.strip_prefix(home).and_then(|rest| rest.strip_prefix('/')).is_some_and(|rest| KEY_STORES.contains(&rest))
+    };
+    below(home) || below("/root")
+}
+
 fn is_startup(path: &str, home: &str) -> bool {
     let of_machine = matches!(path.as_bytes().get(1), Some(b'e' | b'v' | b'u' | b'l' | b'b' | b'L'));
     if of_machine && STARTUP.iter().any(|start| path.starts_with(start)) {

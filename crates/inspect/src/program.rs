@@ -115,7 +115,8 @@ impl Machine<'_> {
         self.judge_deeds(base, rest);
         self.judge_tasks(base, rest);
         self.judge_sources(base, rest);
-        self.project_texts(base);
+        self.git_settings(base, rest);
+        self.project_texts(base, rest);
     }
 
     fn catalogued(&mut self, entry: &catalogue::Entry, base: &str, rest: &[Word], stdin: &Stream) -> Stream {
@@ -124,6 +125,7 @@ impl Machine<'_> {
             out.text = filter::apply(base, rest, text);
         }
         self.prints_credentials(base, rest, &mut out);
+        self.records_people(base, rest, &mut out);
         out
     }
 
@@ -162,7 +164,9 @@ impl Machine<'_> {
             let mut at = 0;
             self.out.touches.retain(|touch| {
                 at += 1;
-                at <= touches || matches!(touch.kind, TargetKind::File | TargetKind::Directory | TargetKind::Host)
+                let package = touch.kind == TargetKind::Other && touch.name.starts_with("package ");
+                let plain = matches!(touch.kind, TargetKind::File | TargetKind::Directory | TargetKind::Host);
+                at <= touches || plain || package
             });
         }
         Some(out)
@@ -179,7 +183,13 @@ impl Machine<'_> {
         self.judge_tasks(base_of(&path).unwrap_or(""), rest);
         match self.files.get(&path).cloned() {
             Some(written) => self.run_written(&written, &path, rest, &stdin),
-            None => Stream { sources: stdin.sources, ..Stream::unknown() },
+            None => {
+                let text = self.context.seen.get(&path);
+                if let Some(language) = text.and_then(|text| language_of(text)) {
+                    self.judge_seen(language, &path);
+                }
+                Stream { sources: stdin.sources, ..Stream::unknown() }
+            }
         }
     }
 
@@ -237,6 +247,11 @@ impl Machine<'_> {
             Effect::Execute,
             format!("which program `{shown}` is shows only when the line runs"),
         );
+        for path in self.paths(name) {
+            if let Some(written) = self.files.get(&path).cloned() {
+                self.judge_input(&written);
+            }
+        }
         self.out.program(Program {
             name: shown,
             args: rest.iter().map(|word| word.constant().map(str::to_owned)).collect(),

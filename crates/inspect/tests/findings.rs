@@ -36,7 +36,7 @@ fn name_of(value: impl serde::Serialize) -> String {
     serde_json::to_value(value).ok().and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
 }
 
-const FINDINGS: [FindingKind; 25] = [
+const FINDINGS: [FindingKind; 26] = [
     FindingKind::DestroysHome,
     FindingKind::DestroysSystem,
     FindingKind::DestroysDevice,
@@ -62,6 +62,7 @@ const FINDINGS: [FindingKind; 25] = [
     FindingKind::Secret,
     FindingKind::InjectedInstruction,
     FindingKind::DisablesProtection,
+    FindingKind::OpensToAnybody,
 ];
 
 const UNKNOWNS: [UnknownKind; 7] = [
@@ -101,7 +102,8 @@ const fn is_listed(kind: FindingKind) -> bool {
         | FindingKind::UnboundedStatement
         | FindingKind::Secret
         | FindingKind::InjectedInstruction
-        | FindingKind::DisablesProtection => true,
+        | FindingKind::DisablesProtection
+        | FindingKind::OpensToAnybody => true,
     }
 }
 

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::access::Access;
-use crate::canonical;
+use crate::canonical::{self, Object};
 use crate::confinement::Profile;
 use crate::digest::Digest;
 use crate::document::{self, Bounds, DocumentError};
@@ -112,33 +112,40 @@ impl Plan {
 
     /// The canonical bytes, and where in them the draft's lie.
     fn written(&self) -> Result<(Vec<u8>, Range<usize>), serde_json::Error> {
-        // The draft, most of a plan, is written by the faster way.
-        let mut out = canonical::Object::new();
-        out.member("agent", &self.agent)?;
-        out.member("case", &self.case)?;
-        out.member("cwd", &self.cwd)?;
-        out.member("deployment_digest", &self.deployment_digest)?;
+        let mut bytes = Object::room();
+        let mut out = Object::open(&mut bytes);
+        out.text("agent", self.agent.as_str());
+        out.text("case", self.case.as_str());
+        out.text("cwd", &self.cwd);
+        out.digest("deployment_digest", &self.deployment_digest);
         let draft = out.value("draft", &self.draft);
-        out.member("draft_digest", &self.draft_digest)?;
+        out.digest("draft_digest", &self.draft_digest);
         if !self.inputs.is_empty() {
             out.member("inputs", &self.inputs)?;
         }
         if let Some(proof) = &self.label_proof {
-            out.member("label_proof", proof)?;
+            out.digest("label_proof", proof);
         }
         out.member("mode", &self.mode)?;
-        out.member("nonce", &self.nonce)?;
+        out.text("nonce", &self.nonce);
         out.member("not_before", &self.not_before)?;
         if let Some(parent) = &self.parent {
-            out.member("parent", parent)?;
+            out.digest("parent", parent);
         }
-        out.member("policy_digest", &self.policy_digest)?;
-        out.member("principal", &self.principal)?;
-        out.member("schema", &self.schema)?;
-        out.member("steps", &self.steps)?;
+        out.digest("policy_digest", &self.policy_digest);
+        out.text("principal", self.principal.as_str());
+        out.text("schema", &self.schema);
+        out.objects("steps", &self.steps, |out, grant| {
+            out.member("accesses", &grant.accesses)?;
+            out.digest("action_digest", &grant.action_digest);
+            out.text("id", grant.id.as_str());
+            out.member("irreversible", &grant.irreversible)?;
+            out.member("profile", &grant.profile)
+        })?;
         out.member("tools", &self.tools)?;
         out.member("version", &self.version)?;
-        Ok((out.end(), draft))
+        out.close();
+        Ok((bytes, draft))
     }
 
     /// Reads the bytes of a plan, with its draft.

@@ -59,35 +59,78 @@ fn write<T: Serialize>(out: &mut Vec<u8>, value: &T) -> Result<(), serde_json::E
 }
 
 /// An object whose members are written one by one, types and values in turn, by names in their order.
-pub(crate) struct Object(Vec<u8>);
+pub(crate) struct Object<'a> {
+    out: &'a mut Vec<u8>,
+    before: u8,
+}
 
-impl Object {
-    pub(crate) fn new() -> Self {
-        Self(Vec::with_capacity(3 * ROOM))
+impl<'a> Object<'a> {
+    /// Room for most plans.
+    pub(crate) fn room() -> Vec<u8> {
+        Vec::with_capacity(3 * ROOM)
+    }
+
+    /// Opens an object.
+    pub(crate) const fn open(out: &'a mut Vec<u8>) -> Self {
+        Self { out, before: b'{' }
     }
 
     fn name(&mut self, name: &str) {
-        self.0.push(if self.0.is_empty() { b'{' } else { b',' });
-        write_string(&mut self.0, name);
-        self.0.push(b':');
+        self.out.push(self.before);
+        self.before = b',';
+        write_string(self.out, name);
+        self.out.push(b':');
     }
 
     pub(crate) fn member<T: Serialize>(&mut self, name: &str, member: &T) -> Result<(), serde_json::Error> {
         self.name(name);
-        write(&mut self.0, member)
+        write(self.out, member)
+    }
+
+    pub(crate) fn text(&mut self, name: &str, text: &str) {
+        self.name(name);
+        write_string(self.out, text);
+    }
+
+    pub(crate) fn digest(&mut self, name: &str, digest: &Digest) {
+        self.name(name);
+        digest.write(self.out);
     }
 
     /// Writes a value; the answer is where it lies.
     pub(crate) fn value(&mut self, name: &str, value: &Value) -> Range<usize> {
         self.name(name);
-        let start = self.0.len();
-        write_value(&mut self.0, value);
-        start..self.0.len()
+        let start = self.out.len();
+        write_value(self.out, value);
+        start..self.out.len()
     }
 
-    pub(crate) fn end(mut self) -> Vec<u8> {
-        self.0.push(b'}');
-        self.0
+    /// Writes a list of objects.
+    pub(crate) fn objects<T, E>(
+        &mut self,
+        name: &str,
+        items: &[T],
+        mut write: impl FnMut(&mut Object<'_>, &T) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.name(name);
+        self.out.push(b'[');
+        for (i, item) in items.iter().enumerate() {
+            if i > 0 {
+                self.out.push(b',');
+            }
+            let mut object = Object::open(self.out);
+            write(&mut object, item)?;
+            object.close();
+        }
+        self.out.push(b']');
+        Ok(())
+    }
+
+    pub(crate) fn close(self) {
+        if self.before == b'{' {
+            self.out.push(b'{');
+        }
+        self.out.push(b'}');
     }
 }
 

@@ -77,6 +77,13 @@ impl Digest {
         std::str::from_utf8(room).unwrap_or_default()
     }
 
+    /// Writes the text form in its quotes.
+    pub(crate) fn write(&self, out: &mut Vec<u8>) {
+        out.push(b'"');
+        out.extend_from_slice(self.text(&mut [0; LENGTH]).as_bytes());
+        out.push(b'"');
+    }
+
     /// The first twelve hex digits: enough for a person to compare, never for a program.
     #[must_use]
     pub fn short(&self) -> String {

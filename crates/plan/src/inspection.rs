@@ -94,16 +94,27 @@ pub struct Context {
     /// Whether `env` is the whole environment, so that any other variable is unset.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub env_complete: bool,
-    /// Files whose content is known, by absolute path: what was written before, and what whoever asks has read.
+    /// Files whose content is known, by absolute path: what was written before.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub files: BTreeMap<String, String>,
+    /// Files whose content was read before, by absolute path. They may have changed since, so that what stands there can count
+    /// against what runs them and never for it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub seen: BTreeMap<String, String>,
 }
 
 impl Context {
     /// A context with nothing known but the two folders.
     #[must_use]
     pub fn new(cwd: impl Into<String>, home: impl Into<String>) -> Self {
-        Self { cwd: cwd.into(), home: home.into(), env: BTreeMap::new(), env_complete: false, files: BTreeMap::new() }
+        Self {
+            cwd: cwd.into(),
+            home: home.into(),
+            env: BTreeMap::new(),
+            env_complete: false,
+            files: BTreeMap::new(),
+            seen: BTreeMap::new(),
+        }
     }
 }
 
@@ -360,6 +371,8 @@ pub enum FindingKind {
     DisablesProtection,
     /// The record of what happened is erased or no longer kept: logs, audit trail, typed history.
     ErasesRecord,
+    /// Several defences of a machine are taken down, or anybody may enter or rule it.
+    OpensToAnybody,
 }
 
 impl FindingKind {
@@ -374,6 +387,7 @@ impl FindingKind {
             | Self::ReverseShell
             | Self::ForkBomb
             | Self::ErasesRecord
+            | Self::OpensToAnybody
             | Self::MetadataAddress
             | Self::HiddenText
             | Self::LookAlike

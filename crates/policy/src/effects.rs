@@ -89,6 +89,8 @@ pub(crate) struct Derived {
     pub(crate) beyond_manifest: Option<Beyond>,
     pub(crate) profile: Option<Profile>,
     pub(crate) programs: Vec<String>,
+    /// Links that the step makes: where, and to what.
+    pub(crate) links: Vec<(String, String)>,
 }
 
 /// Data that a command sends to a host.
@@ -306,6 +308,16 @@ impl Deriving<'_> {
                 return;
             }
         };
+        // What lies behind a link that the plan makes is touched as well, whatever is there now.
+        let behind: Vec<String> =
+            self.scene.written.links().chain(&self.out.links).filter_map(|link| beyond(link, &name)).collect();
+        for name in behind {
+            self.place_path(effect, kind, name, recursive, by);
+        }
+        self.place_path(effect, kind, name, recursive, by);
+    }
+
+    fn place_path(&mut self, effect: Effect, kind: TargetKind, name: String, recursive: bool, by: By) {
         let fact = self.scene.facts.resolve(&name);
         if fact.kind == PathKind::Unreadable {
             let message = format!("{name} cannot be examined");
@@ -394,6 +406,12 @@ impl Deriving<'_> {
         self.out.touches.push(Touch::plain(effect, kind, String::new()));
         self.out.open.push(Open { effect, kind, at });
     }
+}
+
+/// Where a path leads that goes through a link.
+fn beyond((link, target): &(String, String), name: &str) -> Option<String> {
+    let rest = name.strip_prefix(link.as_str()).filter(|rest| rest.starts_with('/'))?;
+    Some(format!("{target}{rest}"))
 }
 
 /// Whether an effect on a file changes it.

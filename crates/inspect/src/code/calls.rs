@@ -60,6 +60,28 @@ impl Table {
         exact.map(|does| (*does, false)).or_else(|| self.methods.get(last).filter(|_| dotted).map(|does| (*does, true)))
     }
 
+    /// What a method of something that the tables do not have takes away, by its name: `clearObjects`, `drop_database`. Of one word
+    /// alone (`list.remove`) nothing is said.
+    pub(super) fn takes_away(name: &str) -> bool {
+        let words = words(name.rsplit(['.', ':', '>']).next().unwrap_or(name));
+        let [verb, rest @ ..] = words.as_slice() else { return false };
+        let takes = matches!(
+            verb.as_str(),
+            "delete"
+                | "remove"
+                | "destroy"
+                | "purge"
+                | "drop"
+                | "truncate"
+                | "wipe"
+                | "erase"
+                | "terminate"
+                | "clear"
+                | "empty"
+        );
+        takes && rest.iter().any(|word| KEPT.contains(&word.strip_suffix('s').unwrap_or(word)))
+    }
+
     pub(super) fn is_harmless(&self, name: &str) -> bool {
         self.harmless.contains(name)
     }
@@ -90,6 +112,81 @@ impl Table {
         }
         Some(table)
     }
+}
+
+/// What services keep, in the singular.
+const KEPT: &[&str] = &[
+    "object",
+    "index",
+    "indexe",
+    "indice",
+    "table",
+    "database",
+    "db",
+    "collection",
+    "bucket",
+    "user",
+    "account",
+    "record",
+    "document",
+    "queue",
+    "topic",
+    "stream",
+    "volume",
+    "instance",
+    "cluster",
+    "secret",
+    "message",
+    "all",
+    "many",
+    "everything",
+    "schema",
+    "keyspace",
+    "namespace",
+    "stack",
+    "function",
+    "role",
+    "policy",
+    "policie",
+    "snapshot",
+    "backup",
+    "repository",
+    "repositorie",
+    "branch",
+    "branche",
+    "project",
+    "environment",
+    "service",
+    "deployment",
+    "customer",
+    "subscription",
+    "order",
+    "blob",
+    "container",
+    "droplet",
+    "site",
+    "app",
+    "team",
+    "organization",
+    "workspace",
+    "domain",
+    "zone",
+    "dataset",
+    "model",
+];
+
+/// The words of a name in lower case: `dropDatabase`, `drop_database`.
+fn words(name: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    for c in name.chars() {
+        if (c == '_' || c.is_uppercase()) && words.last().is_some_and(|word| !word.is_empty()) {
+            words.push(String::new());
+        }
+        if let Some(word) = words.last_mut().filter(|_| c != '_') {
+            word.extend(c.to_lowercase());
+        }
+    }
+    words
 }
 
 fn does(what: &str) -> Option<Does> {

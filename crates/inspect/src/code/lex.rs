@@ -39,6 +39,9 @@ pub(super) fn tokens(language: Language, text: &str) -> Option<Vec<Token>> {
             i = line_end(&chars, i);
         } else if c == '/' && next == Some('*') && slashes {
             i = (i + 2..chars.len()).find(|&at| chars.get(at) == Some(&'*') && chars.get(at + 1) == Some(&'/'))? + 2;
+        } else if c == '/' && language == Language::Node && begins_value(out.last()) {
+            i = pattern_end(&chars, i)?;
+            out.push(Token::Number);
         } else if c == '\n' {
             out.push(Token::Mark(';'));
             i += 1;
@@ -95,6 +98,32 @@ pub(super) fn tokens(language: Language, text: &str) -> Option<Vec<Token>> {
         }
     }
     Some(out)
+}
+
+/// Whether what comes next is a value, so that a slash begins a pattern and does not divide (ECMAScript, "Lexical Grammar").
+fn begins_value(last: Option<&Token>) -> bool {
+    match last {
+        None => true,
+        Some(Token::Mark(mark)) => !matches!(mark, ')' | ']' | '}'),
+        Some(Token::Name(name)) => matches!(name.as_str(), "return" | "typeof" | "case" | "in" | "of" | "do" | "else"),
+        Some(Token::Text(_) | Token::Built | Token::Number | Token::Command(_)) => false,
+    }
+}
+
+/// Where a pattern ends, with its flags; a slash in brackets belongs to it.
+fn pattern_end(chars: &[char], from: usize) -> Option<usize> {
+    let (mut i, mut class) = (from + 1, false);
+    loop {
+        match chars.get(i)? {
+            '\n' => return None,
+            '\\' => i += 1,
+            '[' => class = true,
+            ']' => class = false,
+            '/' if !class => return Some(flags(chars, i + 1)),
+            _ => {}
+        }
+        i += 1;
+    }
 }
 
 fn line_end(chars: &[char], from: usize) -> usize {

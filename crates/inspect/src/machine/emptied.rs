@@ -48,6 +48,13 @@ impl Machine<'_> {
             self.touch_path(Effect::Delete, &Word::text(name), false);
             self.by = before;
         }
+        // One of a machine's defences may be in the way; whoever takes down several leaves it open.
+        let down = self.out.findings.iter().filter(|finding| finding.kind == FindingKind::DisablesProtection);
+        let guards: std::collections::BTreeSet<&str> = down.filter_map(|finding| guard(&finding.message)).collect();
+        if guards.len() >= 2 {
+            let names = guards.into_iter().collect::<Vec<_>>().join(", ");
+            self.find(FindingKind::OpensToAnybody, format!("several defences of the machine are taken down: {names}"));
+        }
         // Files below a folder that are encrypted in place, and whose originals are removed.
         let locks = |by: &str| matches!(by, "openssl" | "ccrypt" | "7z" | "7za" | "zip" | "mcrypt");
         let outside =
@@ -76,6 +83,32 @@ impl Machine<'_> {
             self.find(FindingKind::ErasesRecord, format!("`{}` removes the record {name}", self.by));
         }
     }
+}
+
+/// The defence of a whole machine or repository that a finding speaks of, by the program that it names.
+fn guard(message: &str) -> Option<&'static str> {
+    const GUARDS: &[&str] = &[
+        "ufw",
+        "iptables",
+        "ip6tables",
+        "nft",
+        "firewall-cmd",
+        "setenforce",
+        "aa-teardown",
+        "apparmor",
+        "auditctl",
+        "auditd",
+        "fail2ban",
+        "clamav",
+        "falco",
+        "gatekeeper",
+        "spctl",
+        "csrutil",
+        "firewalld",
+        "protection",
+        "scanning",
+    ];
+    GUARDS.iter().find(|guard| message.contains(**guard)).copied()
 }
 
 /// Whether a file is one that programs write by themselves: a log that is no record, the product of a build.

@@ -1,5 +1,7 @@
 //! What a program's words add up to whatever it is: records of what happened that are erased, credentials that are printed, floods.
 
+use countersign_plan::tool::Effect;
+
 use super::only_asks;
 use crate::inspection::FindingKind;
 use crate::machine::{Machine, Stream, Word, is_record};
@@ -171,6 +173,49 @@ impl Machine<'_> {
         for size in sizes(base, &words) {
             self.judge_size(size);
         }
+        self.judge_openings(base, &words);
+    }
+
+    /// What lets anybody in, or takes a guard of a repository away.
+    fn judge_openings(&mut self, base: &str, words: &[String]) {
+        let any = |parts: &[&str]| words.iter().any(|word| parts.iter().any(|part| word.contains(part)));
+        let line = || format!("`{base} {}`", words.join(" "));
+        let rules = match base {
+            "kubectl" | "oc" => any(&["rolebinding"]) && any(&["system:unauthenticated", "system:anonymous"]),
+            "gcloud" | "gsutil" => {
+                any(&["allUsers", "allAuthenticatedUsers"]) && any(&["admin", "Admin", "owner", "editor"])
+            }
+            "ssh" | "autossh" => opens_backwards(words),
+            _ => false,
+        };
+        if rules {
+            self.find(FindingKind::OpensToAnybody, format!("{} lets anybody in", line()));
+        }
+        if base == "gh" && any(&["/protection"]) && any(&["DELETE"]) {
+            self.find(FindingKind::DisablesProtection, format!("{} takes the protection of a branch away", line()));
+        }
+        if base == "gh" && words.iter().any(|word| word.contains("secret_scanning") && word.contains("disabled")) {
+            self.find(FindingKind::DisablesProtection, format!("{} ends the scanning for secrets", line()));
+        }
+    }
+
+    /// Marks what a program that records people writes: what they say, type or have on their screens is theirs.
+    pub(super) fn records_people(&mut self, base: &str, rest: &[Word], out: &mut Stream) {
+        let words: Vec<String> = rest.iter().map(Word::shown).collect();
+        if !records(base, &words) {
+            return;
+        }
+        out.sources.insert("secret".to_owned());
+        let written: Vec<String> = self
+            .out
+            .touches
+            .iter()
+            .filter(|touch| touch.by == self.by && touch.effect == Effect::Update)
+            .map(|touch| touch.name.clone())
+            .collect();
+        for name in written {
+            self.files.entry(name).or_default().sources.insert("secret".to_owned());
+        }
     }
 
     /// Whether a program prints credentials with these words; what it writes is one then.
@@ -325,6 +370,49 @@ fn erases(base: &str, words: &[String]) -> bool {
         "aureport" | "utmpdump" => false,
         "shred" | "srm" | "wipe" => words.iter().any(|word| is_record(word)),
         "tlog" | "script" => false,
+        _ => false,
+    }
+}
+/// Whether a tunnel back is open to every machine, or leads to this machine's own ssh (ssh(1), `-R`).
+fn opens_backwards(words: &[String]) -> bool {
+    let after = words.windows(2).filter_map(|pair| match pair {
+        [flag, value] if flag.starts_with('-') && !flag.starts_with("--") && flag.ends_with('R') => {
+            Some(value.as_str())
+        }
+        _ => None,
+    });
+    let joined = words.iter().filter_map(|word| word.strip_prefix("-R").filter(|value| !value.is_empty()));
+    after.chain(joined).any(|value| {
+        let parts: Vec<&str> = value.split(':').collect();
+        let all = parts.len() >= 4 && parts.first().is_some_and(|bind| matches!(*bind, "0.0.0.0" | "*" | ""));
+        all || (parts.len() >= 3 && parts.last() == Some(&"22"))
+    })
+}
+
+/// Whether a program takes down what somebody says, types or has on the screen (FFmpeg documentation, "Input Devices").
+fn records(base: &str, words: &[String]) -> bool {
+    const DEVICES: &[&str] = &[
+        "pulse",
+        "alsa",
+        "x11grab",
+        "v4l2",
+        "video4linux2",
+        "avfoundation",
+        "gdigrab",
+        "dshow",
+        "kmsgrab",
+        "jack",
+        "oss",
+    ];
+    match base {
+        "ffmpeg" | "avconv" => words
+            .windows(2)
+            .any(|pair| matches!(pair, [flag, value] if flag == "-f" && DEVICES.contains(&value.as_str()))),
+        "xinput" => words.first().is_some_and(|word| word.starts_with("test")),
+        "import" => words.windows(2).any(|pair| matches!(pair, [flag, value] if flag == "-window" && value == "root")),
+        "arecord" | "parec" | "parecord" | "pw-record" | "scrot" | "grim" | "wf-recorder" | "gnome-screenshot"
+        | "spectacle" | "screencapture" | "fswebcam" | "imagesnap" | "logkeys" | "showkey" | "screenkey" | "xclip"
+        | "xsel" | "wl-paste" | "pbpaste" | "maim" | "streamer" => true,
         _ => false,
     }
 }

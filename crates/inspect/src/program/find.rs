@@ -2,7 +2,7 @@
 
 use countersign_plan::tool::Effect;
 
-use crate::inspection::UnknownKind;
+use crate::inspection::{FindingKind, UnknownKind};
 use crate::machine::{Machine, Stream, Word};
 
 /// Tests and options with one argument that is no file.
@@ -201,6 +201,9 @@ impl Machine<'_> {
 
     fn removes_found(&mut self, roots: &[Word], filtered: bool, name: Option<&str>) {
         for root in roots {
+            if self.paths(root).iter().any(|path| path == "/") {
+                self.find(FindingKind::DestroysSystem, "`find` removes what it finds on the whole machine");
+            }
             let narrowed = filtered && !self.is_root(root);
             let before = std::mem::replace(&mut self.narrowed, narrowed);
             if filtered {

@@ -6,7 +6,7 @@ use countersign_plan::tool::{Effect, TargetKind};
 
 use super::apply::Doing;
 use super::transfer::host_of;
-use crate::inspection::FindingKind;
+use crate::inspection::{FindingKind, UnknownKind};
 use crate::machine::{Machine, Stream, Word};
 
 /// Tools by which JavaScript projects are checked, built, tested and documented, under the names of their packages. None of them
@@ -188,11 +188,32 @@ impl Machine<'_> {
     pub(super) fn loads(&mut self, word: &Word) {
         self.touch_path(Effect::Execute, word, false);
         for path in self.paths(word) {
-            let Some(written) = self.files.get(&path).cloned() else { continue };
+            let Some(written) = self.files.get(&path).cloned() else {
+                self.statements_of(&path);
+                continue;
+            };
             self.judge_input(&written);
+            if path.to_ascii_lowercase().ends_with(".sql") {
+                written.known().for_each(|text| self.statements(text));
+                continue;
+            }
             let name = if matches!(self.by.as_str(), "make" | "gmake" | "bmake") { "Makefile" } else { path.as_str() };
             for text in written.known() {
                 self.absorb_grave(crate::file::file(name, text, self.context));
+            }
+        }
+    }
+
+    /// A file with statements that nothing here wrote: as it was when it was read, or unknown.
+    fn statements_of(&mut self, path: &str) {
+        if !path.to_ascii_lowercase().ends_with(".sql") {
+            return;
+        }
+        match self.context.seen.get(path).cloned() {
+            Some(text) => self.statements(&text),
+            None => {
+                let message = format!("what the statements in {path} do is not known");
+                self.unknown(UnknownKind::Code, Effect::Admin, message);
             }
         }
     }

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use countersign_plan::tool::Effect;
+use countersign_plan::inspection::Flow;
+use countersign_plan::tool::{Effect, TargetKind};
 
 use crate::code::Language;
 use crate::inspection::{Build as _, FindingKind, UnknownKind};
-use crate::machine::{Machine, Stream, Word};
+use crate::machine::{Machine, Part, Stream, Word};
 
 impl Machine<'_> {
     /// Code as an argument.
@@ -26,6 +27,30 @@ impl Machine<'_> {
                 self.judge_input(&origin);
                 let message = format!("the {} code of `{}` is not constant", language.name(), self.by);
                 self.unknown(UnknownKind::Value, Effect::Execute, message);
+                self.known_part(language, word, &origin);
+            }
+        }
+    }
+
+    /// Code with a name in each place that is not known: what is put there goes to whom the rest talks to.
+    fn known_part(&mut self, language: Language, word: &Word, origin: &Stream) {
+        let text: String = word
+            .parts()
+            .iter()
+            .map(|part| match part {
+                Part::Text(text) => text.clone(),
+                Part::Glob(c) => c.to_string(),
+                Part::Hole { .. } => "COUNTERSIGN_UNKNOWN".to_owned(),
+            })
+            .collect();
+        let before = self.out.touches.len();
+        self.code(language, &text);
+        let new = self.out.touches.get(before..).unwrap_or_default();
+        let hosts: BTreeSet<String> =
+            new.iter().filter(|touch| touch.kind == TargetKind::Host).map(|touch| touch.name.clone()).collect();
+        for to in hosts {
+            for from in &origin.sources {
+                self.out.flow(Flow { from: from.clone(), to: to.clone() });
             }
         }
     }
@@ -59,6 +84,7 @@ impl Machine<'_> {
         self.judge_tasks(file.shown().rsplit('/').next().unwrap_or(""), rest);
         let [path] = self.paths(file).try_into().unwrap_or_else(|_| [String::new()]);
         let Some(content) = self.files.get(&path).cloned() else {
+            self.judge_seen(language, &path);
             return Stream { sources: stdin.sources.clone(), ..Stream::unknown() };
         };
         if language == Language::Shell {

@@ -21,6 +21,9 @@ impl Machine<'_> {
             self.script(command, &Stream::unknown());
             return;
         }
+        // `:8080/path` and `/path` are this machine (HTTPie manual, "URL shortcuts for localhost").
+        let short = matches!(self.by.as_str(), "http" | "https" | "xh" | "xhs" | "httpie") && text.starts_with(':');
+        let word = &if short { Word::text(format!("localhost{text}")) } else { word.clone() };
         doing.hosts.push(word.clone());
         // What an unknown part of a URL holds goes out with it.
         if role == Role::UrlSend {
@@ -143,8 +146,14 @@ impl Machine<'_> {
                     self.files.insert(path.clone(), Stream { remote: true, ..Stream::unknown() });
                 }
             }
-            let asks = if doing.sent.is_some() { doing.asks.max(Effect::Update) } else { doing.asks };
-            let asks = if !asks.is_harmless() && removes(&host.shown()) { Effect::Delete } else { asks };
+            let uploads = doing.sent.is_some() || tags.contains(&&Tag::Upload);
+            let asks = if uploads { doing.asks.max(Effect::Update) } else { doing.asks };
+            let asks = match asks {
+                asks if asks.is_harmless() => asks,
+                _ if says(&host.shown(), |word| super::verbs::verb(word) == Some(Effect::Delete)) => Effect::Delete,
+                Effect::Update if says(&host.shown(), |word| SETTINGS.contains(&word)) => Effect::Admin,
+                asks => asks,
+            };
             if let Some(name) = crate::host::read(&host.prefix()).name
                 && !asks.is_harmless()
             {
@@ -153,7 +162,6 @@ impl Machine<'_> {
             if doing.carried != Stream::empty() {
                 self.send(&doing.carried, host);
             }
-            let uploads = doing.sent.is_some() || tags.contains(&&Tag::Upload);
             if uploads {
                 let mut data = doing.sent.clone().unwrap_or_else(Stream::empty);
                 if doing.reads {
@@ -165,11 +173,15 @@ impl Machine<'_> {
     }
 }
 
-/// Whether a URL's path says that a request removes something.
-fn removes(url: &str) -> bool {
+/// Words of an address by which a service is set up, not used.
+const SETTINGS: &[&str] =
+    &["settings", "config", "configuration", "configs", "cluster", "admin", "close", "shutdown", "restart"];
+
+/// Whether a word of a URL's path says something about a request.
+fn says(url: &str, what: impl Fn(&str) -> bool) -> bool {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     let path = rest.split(['?', '#']).next().unwrap_or("").split_once('/').map_or("", |(_, path)| path);
-    path.split(|c: char| !c.is_ascii_alphanumeric()).any(|word| super::verbs::verb(word) == Some(Effect::Delete))
+    path.split(|c: char| !c.is_ascii_alphanumeric()).any(what)
 }
 
 /// The host in `[user@]host[:path]`.

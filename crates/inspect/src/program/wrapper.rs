@@ -101,8 +101,28 @@ impl Machine<'_> {
             || name.starts_with("pager.");
         let harmless = matches!(value, Some("" | "false" | "cat" | "true" | "/dev/null" | "less"))
             && !matches!(name.as_str(), "http.sslverify" | "protocol.ext.allow");
+        if let Some(value) = value.filter(|_| runs && !harmless) {
+            let inner = crate::shell::shell(value.trim_start_matches('!'), self.context);
+            self.absorb_grave(inner);
+        }
         if runs && !harmless {
             self.find(FindingKind::LoadsCode, format!("the git setting {text} decides which code runs"));
+        }
+    }
+
+    /// `git config NAME VALUE`: what git is told to run.
+    pub(crate) fn git_settings(&mut self, base: &str, rest: &[Word]) {
+        if base != "git" || rest.iter().all(|word| word.constant() != Some("config")) {
+            return;
+        }
+        for pair in rest.windows(2) {
+            let [name, value] = pair else { continue };
+            if let (Some(name), Some(value)) = (name.constant(), value.constant())
+                && name.contains('.')
+                && value.contains([' ', ';', '|'])
+            {
+                self.git_config(&Word::text(format!("{name}={value}")));
+            }
         }
     }
 

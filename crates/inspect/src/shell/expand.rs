@@ -259,7 +259,9 @@ impl Machine<'_> {
     /// What a command writes, as the value of `$(…)`.
     fn substitute(&mut self, command: &str) -> Word {
         let before = self.scope.clone();
-        let stream = self.nested(command);
+        let decodes = std::mem::take(&mut self.decodes);
+        let mut stream = self.nested(command);
+        stream.decoded |= std::mem::replace(&mut self.decodes, decodes);
         self.scope = before;
         if stream.text.is_none() && self.origins.len() < MAX_FIELDS {
             let origin = Stream { listing: Vec::new(), ..stream.clone() };

@@ -31,7 +31,9 @@ impl Machine<'_> {
                     self.single(message);
                 }
                 match self.lookup(parameter) {
-                    found if found.is_empty() => vec![Word::hole(name_of(parameter))],
+                    found if found.is_empty() || found.iter().any(Word::has_hole) => {
+                        vec![Word::hole(format!("{}:?", name_of(parameter)))]
+                    }
                     found => found,
                 }
             }
@@ -208,7 +210,9 @@ impl Machine<'_> {
             return self.lookup(parameter);
         }
         let value = default.map_or_else(Word::default, |raw| self.single(raw));
-        let value = if set == Some(false) { value } else { Word::hole(name_of(parameter)) };
+        // With a default it is never empty.
+        let either = || Word::hole(format!("{}:-", name_of(parameter)));
+        let value = if set == Some(false) { value } else { either() };
         if assign && let Parameter::Named(name) = parameter {
             self.assign_variable(name, Variable::Scalar(value.clone()));
         }
@@ -345,6 +349,7 @@ impl Machine<'_> {
             ("PATH", Variable::Scalar(word)) => {
                 matches!(word.parts(), [Part::Text(slash), Part::Hole { name, .. }, ..] if slash == "/" && name == "PATH")
             }
+            ("GOFLAGS", Variable::Scalar(word)) => word.constant().is_some_and(only_builds),
             _ => !loads_code(name),
         };
         if !harmless {
@@ -364,6 +369,17 @@ impl Machine<'_> {
         }
         self.scope.set(name, value);
     }
+}
+
+/// Whether flags of `go` only say how it builds and tests (`go help build`).
+fn only_builds(flags: &str) -> bool {
+    flags.split_whitespace().all(|flag| {
+        let name = flag.trim_start_matches('-').split('=').next().unwrap_or("");
+        matches!(
+            name,
+            "mod" | "v" | "race" | "count" | "tags" | "trimpath" | "p" | "buildvcs" | "short" | "timeout" | "cover"
+        )
+    })
 }
 
 /// Variables by which a loader, a shell, an interpreter or a program finds code to run: from the manuals of ld.so, Bash,

@@ -39,6 +39,7 @@ impl Deriving<'_> {
             Some(_) | None => BTreeMap::new(),
         };
         context.files.clone_from(&self.scene.written.texts);
+        context.seen.clone_from(&self.scene.written.seen);
         context
     }
 
@@ -84,6 +85,8 @@ impl Deriving<'_> {
                 self.unclear(Execution::Uncatalogued, format!("no catalogue says what `{}` does", program.name));
             }
         }
+        let start = self.start();
+        self.out.links.extend(inspection.programs.iter().flat_map(|program| links(program, &start)));
         for touch in &inspection.touches {
             self.take_over_touch(inspection, touch, by);
         }
@@ -272,6 +275,29 @@ impl Deriving<'_> {
     }
 }
 
+/// The links that a program makes, whatever is there now: the name that is given, and one below it where it is a folder (ln(1)).
+fn links(program: &inspection::Program, start: &Place) -> Vec<(String, String)> {
+    if program.name.rsplit('/').next() != Some("ln") {
+        return Vec::new();
+    }
+    let words: Vec<&str> =
+        program.args.iter().flatten().map(String::as_str).filter(|word| !word.starts_with('-')).collect();
+    let [target, rest @ ..] = words.as_slice() else { return Vec::new() };
+    let base = target.rsplit('/').find(|part| !part.is_empty()).unwrap_or("");
+    let name = rest.last().copied().unwrap_or(".");
+    let names = [name.to_owned(), format!("{name}/{base}")];
+    names
+        .iter()
+        .filter_map(|name| {
+            let link = start.normalise(name).ok()?;
+            let folder = link.rsplit_once('/').map_or("/", |(folder, _)| folder);
+            let target =
+                start.at(if folder.is_empty() { "/".to_owned() } else { folder.to_owned() }).normalise(target).ok()?;
+            (link != target).then_some((link, target))
+        })
+        .collect()
+}
+
 /// Whether a path lies inside of git's own folder and is nothing that git runs or believes (FORMATS §4, "Protected").
 pub(crate) fn is_of_git(path: &str) -> bool {
     let inside = path.split_once("/.git/").map(|(_, rest)| rest);
@@ -346,6 +372,8 @@ pub(super) const fn code_of(kind: FindingKind) -> Code {
         FindingKind::UnboundedStatement => Code::ResourceUnbounded,
         FindingKind::Secret => Code::TextSecret,
         FindingKind::InjectedInstruction => Code::TextInstructions,
-        FindingKind::DisablesProtection | FindingKind::ErasesRecord => Code::ResourceDefences,
+        FindingKind::DisablesProtection | FindingKind::ErasesRecord | FindingKind::OpensToAnybody => {
+            Code::ResourceDefences
+        }
     }
 }

@@ -5,6 +5,7 @@ use countersign_plan::inspection::Subject;
 use countersign_plan::pointer::Pointer;
 use countersign_plan::text;
 use countersign_plan::tool::{Effect, TargetKind};
+use countersign_plan::value::Expr;
 use countersign_plan::verdict::{Code, Decision};
 
 use super::arguments::Arg;
@@ -35,6 +36,16 @@ const LOADING: [&str; 18] = [
     "PROMPT_COMMAND",
     "GCONV_PATH",
 ];
+
+/// Whether options of Node only say how much memory it takes and what it warns of (Node.js documentation, "Command-line API").
+fn only_tunes(options: &str) -> bool {
+    options.split_whitespace().all(|option| {
+        let (name, value) = option.split_once('=').unwrap_or((option, ""));
+        let sized = matches!(name, "--max-old-space-size" | "--max-semi-space-size" | "--stack-trace-limit");
+        (sized && !value.is_empty() && value.bytes().all(|b| b.is_ascii_digit()))
+            || matches!(option, "--no-warnings" | "--no-deprecation" | "--trace-warnings" | "--enable-source-maps")
+    })
+}
 
 impl Deriving<'_> {
     pub(super) fn run_program(&mut self) {
@@ -156,10 +167,15 @@ impl Deriving<'_> {
             Arg::Absent | Arg::Other | Arg::List(_) => {}
         }
         let env = self.args.at(&Pointer::from_segments(vec!["env".to_owned()]));
+        let tuned = |name: &str, value: Option<&str>| name == "NODE_OPTIONS" && value.is_some_and(only_tunes);
         let names: Vec<String> = match env {
-            Some(countersign_plan::value::Expr::Object(members)) => members.into_keys().collect(),
-            Some(countersign_plan::value::Expr::Literal(serde_json::Value::Object(members))) => {
-                members.into_iter().map(|(name, _)| name).collect()
+            Some(Expr::Object(members)) => {
+                let text = |value: &Expr| value.literal().and_then(|value| value.as_str().map(str::to_owned));
+                let loads = |(name, value): &(String, Expr)| !tuned(name, text(value).as_deref());
+                members.into_iter().filter(loads).map(|(name, _)| name).collect()
+            }
+            Some(Expr::Literal(serde_json::Value::Object(members))) => {
+                members.into_iter().filter(|(name, value)| !tuned(name, value.as_str())).map(|(name, _)| name).collect()
             }
             Some(_) => {
                 self.found(

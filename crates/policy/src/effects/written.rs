@@ -29,20 +29,37 @@ pub(crate) struct Written {
     pub(crate) texts: BTreeMap<String, String>,
     /// Files and folders whose content is not, and the farthest host that it may come from.
     opaque: BTreeMap<String, Option<Standing>>,
+    /// Files that the agent read as a whole, by absolute path: what stands there counts against what runs them, never for it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) seen: BTreeMap<String, String>,
     /// Files that the plan made, as far as anybody can tell: nothing was there before, or nobody knew of it. Nothing outlives the plan.
     #[serde(skip)]
     made: BTreeSet<String>,
+    /// Links that the plan made: where, and to what.
+    #[serde(skip)]
+    links: Vec<(String, String)>,
     /// Whether more was written than is remembered.
     overfull: bool,
 }
 
 impl Written {
     /// Nothing yet.
-    pub(crate) const EMPTY: Self =
-        Self { texts: BTreeMap::new(), opaque: BTreeMap::new(), made: BTreeSet::new(), overfull: false };
+    pub(crate) const EMPTY: Self = Self {
+        texts: BTreeMap::new(),
+        opaque: BTreeMap::new(),
+        seen: BTreeMap::new(),
+        made: BTreeSet::new(),
+        links: Vec::new(),
+        overfull: false,
+    };
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.texts.is_empty() && self.opaque.is_empty() && !self.overfull
+        self.texts.is_empty() && self.opaque.is_empty() && self.seen.is_empty() && !self.overfull
+    }
+
+    /// Links that the plan made before.
+    pub(crate) fn links(&self) -> impl Iterator<Item = &(String, String)> {
+        self.links.iter()
     }
 
     /// Whether the file was made by an earlier step: it may go again.
@@ -64,7 +81,16 @@ impl Written {
         self.opaque.iter().filter(move |(known, _)| is_within(path, known) || (below && is_within(known, path)))
     }
 
+    /// Keeps the text of a file that was read as a whole; nothing where there is no room.
+    pub(crate) fn saw(&mut self, path: &str, text: &str) {
+        let together: usize = self.seen.values().map(String::len).sum();
+        if text.len() <= MAX_TEXT && together + text.len() <= MAX_TOGETHER && self.seen.len() < MAX_FILES {
+            self.seen.insert(path.to_owned(), text.to_owned());
+        }
+    }
+
     fn know(&mut self, path: &str, text: String) {
+        self.seen.remove(path);
         let together: usize = self.texts.values().map(String::len).sum();
         if text.len() > MAX_TEXT || together + text.len() > MAX_TOGETHER || self.texts.len() >= MAX_FILES {
             self.forget(path, None);
@@ -92,6 +118,8 @@ impl Written {
 
     /// Adds what a step writes.
     pub(crate) fn write_down(&mut self, tool: &Definition, args: &Expr, derived: &Derived) {
+        let room = MAX_FILES.saturating_sub(self.links.len());
+        self.links.extend(derived.links.iter().take(room).cloned());
         let changed: Vec<&Touch> = derived.touches.iter().filter(|touch| writes(touch)).collect();
         if changed.is_empty() {
             return;

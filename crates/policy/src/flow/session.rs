@@ -102,6 +102,11 @@ impl Session {
         let scene = Scene { deployment: setting.deployment, facts: &AsWritten, written: &self.written };
         let derived = effects::derive(definition, &args_of, scene);
         self.written.write_down(definition, &args_of, &derived);
+        if let (Driver::Builtin(name), [file]) = (&definition.driver, derived.touches.as_slice())
+            && let ("read_file", Some(text)) = (name.as_str(), output.get("content").and_then(Value::as_str))
+        {
+            self.written.saw(&file.name, text);
+        }
         let touches = derived.touches;
         let harmless = touches.iter().filter(|touch| touch.effect.is_harmless());
         let target = harmless.map(|touch| self.resource(setting.deployment, touch)).fold(Label::BOTTOM, Label::join);

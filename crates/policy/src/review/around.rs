@@ -3,6 +3,7 @@
 //!
 //! Approvals are this gate's to know: a word in a header or an argument is none.
 
+use countersign_plan::pointer::Pointer;
 use countersign_plan::tool::{Driver, Effect, TargetKind};
 use countersign_plan::value::Expr;
 use countersign_plan::verdict::{Code, Decision, Reason};
@@ -35,6 +36,9 @@ const PAYS: &str =
 const GOVERNS: &str = "admin role roles permission permissions grant grants acl owner owners sudo impersonate approve approvals \
     credential credentials token tokens apikey apikeys secret secrets policies";
 
+/// Words of an address by which a service is told whom to tell of events.
+const SUBSCRIBES: &str = "webhook webhooks hook hooks callback callbacks subscription subscriptions";
+
 /// Words of an address that only asks.
 const ASKS: &str = "search query list lookup preview validate estimate report reports status simulate dryrun quote";
 
@@ -61,7 +65,8 @@ pub(super) fn check(prepared: &Prepared<'_>) -> Vec<Reason> {
         let reason = Reason::new(Code::ResourceDefences, Decision::RequireApproval, message);
         reasons.push(reason.fix("leave it out: who approves is asked by the gate"));
     }
-    reasons.extend(url.and_then(|url| by_address(prepared, &url)));
+    reasons.extend(url.as_ref().and_then(|url| by_address(prepared, url)));
+    reasons.extend(url.and_then(|url| told_of_events(prepared, &url)));
     reasons
 }
 
@@ -93,6 +98,19 @@ fn by_address(prepared: &Prepared<'_>, url: &Url) -> Option<Reason> {
     }
     let message = format!("by its address the request would {what} ({path})");
     Some(Reason::new(Code::DefaultAsk, Decision::RequireApproval, message))
+}
+
+/// A request that has a service tell somebody of what happens from then on, where who that is comes from what a step answers.
+fn told_of_events(prepared: &Prepared<'_>, url: &Url) -> Option<Reason> {
+    let subscribes = words(url.path()).iter().any(|word| SUBSCRIBES.split_whitespace().any(|one| one == word));
+    let body = prepared.args.at(&Pointer::from_segments(vec!["body".to_owned()]))?;
+    let mut answered = false;
+    body.references(&mut |_, reference| answered |= matches!(reference, Expr::From { .. }));
+    (subscribes && answered).then(|| {
+        let message = format!("{} would go on telling somebody whom the answer of a step names", url.path());
+        let reason = Reason::new(Code::FlowUntrustedControl, Decision::RequireApproval, message);
+        reason.fix("write the receiver into the plan, or have the user give it with the goal")
+    })
 }
 
 /// The address of a request whose method and place the plan itself writes.

@@ -103,7 +103,9 @@ fn ask(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> Option<
         Effect::Create | Effect::Update => change(request, prepared, touch),
         Effect::Delete if on_network => network(touch, false).or_else(|| {
             // Any method within the house, but a removal there has to be asked for like one here.
-            let asked = prepared.goal.speak_of(goal::DESTROYING);
+            // Of a command nobody sees what it removes there.
+            let words = if touch.by == By::Command { goal::ERASING } else { goal::DESTROYING };
+            let asked = prepared.goal.speak_of(words);
             (!asked)
                 .then(|| by_rule(Code::DefaultAsk, format!("the goal does not ask for a removal at {}", touch.name)))?
         }),
@@ -223,10 +225,15 @@ fn change(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> Opti
     if !deployment.in_workspace(&seen) && !deployment.in_temporary(&seen) {
         return by_rule(Code::ResourceOutside, format!("{} is outside of the workspace", touch.name));
     }
-    if touch.by != By::View && prepared.reversible_by == ReversibleBy::None {
+    if touch.by != By::View && prepared.reversible_by == ReversibleBy::None && !is_scratch(&touch.name) {
         return by_rule(Code::DefaultAsk, format!("nothing takes the {} of {} back", touch.effect, touch.name));
     }
     None
+}
+
+/// Whether a path lies in a folder of things that are made again whenever they are missed.
+fn is_scratch(path: &str) -> bool {
+    path.split('/').any(|part| matches!(part, "tmp" | "temp" | ".cache" | "node_modules" | "__pycache__"))
 }
 
 /// Whether the goal names a unit, or speaks of it. A process has a number, of which no goal speaks.

@@ -76,7 +76,9 @@ impl Wishes {
     pub(super) fn ask_for_powers(&self, path: &str) -> bool {
         let file = path.rsplit('/').next().unwrap_or(path);
         let spoken = || self.speak_of(GOVERNED) || self.speak_of("ssh sudo login doas pam polkit");
-        self.asked.is_empty() || self.asked.contains(&Kind::Govern) || spoken() || names(Some(&self.read.text), file)
+        // So few words, none of them for anything, say nothing either way.
+        let silent = self.asked.is_empty() && self.read.words.len() <= UNCLEAR;
+        silent || self.asked.contains(&Kind::Govern) || spoken() || names(Some(&self.read.text), file)
     }
 
     /// Whether it gives digests of 64 hex digits, and this one not.
@@ -312,6 +314,9 @@ pub(super) const REMOVAL: &str = "delet remov clean purg drop prun discard eras 
 pub(super) const DESTROYING: &str =
     "delet remov clean purg drop prun discard eras wipe wiping retir uninstall trash dispos expung";
 
+// of them, those that are for what is somewhere else, and not for order in the work itself;
+pub(super) const ERASING: &str = "delet remov purg drop prun discard eras wipe wiping uninstall trash dispos expung";
+
 // for a push;
 pub(super) const PUSHING: &str = "push publish releas deploy upload sync";
 
@@ -329,6 +334,9 @@ const PLAIN: &str = "update set change create add make edit put get run database
 
 /// How far from its "if" a condition says what it takes back, in words.
 const BACK: usize = 8;
+
+/// How many words a goal has at most that says nothing of its own.
+const UNCLEAR: usize = 5;
 
 /// Words of calls that read, whatever they read.
 const READING: &str =
@@ -460,7 +468,7 @@ pub(super) fn names_package(goal: Option<&str>, package: &str) -> bool {
         Some(at) if scoped || at > 0 => bare.get(..=at).unwrap_or(bare),
         Some(_) | None => bare,
     };
-    names(goal, name)
+    names(goal, name) || names(goal, package)
 }
 
 /// Whether the goal names this address, channel or account, as a whole word.

@@ -66,7 +66,26 @@ pub(super) fn check(request: &Request<'_>, prepared: &Prepared<'_>) -> Vec<Reaso
         }
     }
     reasons.extend(judge_protected(request, prepared, &protected));
+    reasons.extend(published(request.deployment, touches));
     reasons
+}
+
+/// Folders whose content a web server hands to whoever asks.
+const SERVED: &[&str] = &["public", "public_html", "htdocs", "www", "wwwroot", "webroot"];
+
+/// What is more than internal, put where everybody may fetch it.
+fn published(deployment: &Deployment, touches: &[Touch]) -> Option<Reason> {
+    let kept = |touch: &&Touch| {
+        let read = touch.effect == Effect::Read || touch.by == By::Move;
+        read && touch.seen().is_some_and(|seen| deployment.secrecy(&seen) >= SecrecyLevel::Confidential)
+    };
+    let served = |touch: &&Touch| {
+        let written = matches!(touch.effect, Effect::Create | Effect::Update) && touch.by != By::View;
+        written && touch.seen().is_some() && touch.name.split('/').any(|part| SERVED.contains(&part))
+    };
+    let (from, to) = (touches.iter().find(kept)?, touches.iter().find(served)?);
+    let message = format!("{} would lie in {}, from where it is handed to whoever asks", from.name, to.name);
+    Some(Reason::new(Code::FlowClearance, Decision::RequireApproval, message))
 }
 
 /// A hook of the project that the goal asks for, and whose text is read to the end and does nothing that asks.

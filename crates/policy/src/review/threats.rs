@@ -188,7 +188,9 @@ fn makes(step: &Prepared<'_>) -> bool {
 /// Whether the step itself touches what is touched, or names it as a whole argument: the snapshot that it makes, the tag that it
 /// sets.
 pub(super) fn is_own(step: &Prepared<'_>, touch: &Touch) -> bool {
-    let touched = step.derived.touches.iter().any(|own| {
+    // What a program may touch anywhere below is no reason to remove all of it.
+    let counts = |own: &&Touch| own.by != By::View || touch.effect != Effect::Delete;
+    let touched = step.derived.touches.iter().filter(counts).any(|own| {
         let below =
             own.recursive && own.seen().is_some() && touch.seen().is_some() && is_within(&touch.name, &own.name);
         let same_host = own.endpoint.is_some() && own.endpoint == touch.endpoint;

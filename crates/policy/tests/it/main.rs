@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on fails")]
 
 mod asked;
+mod behind;
 mod blocks;
 mod commands;
 mod crossing;

@@ -152,7 +152,10 @@ pub(super) fn of(goal: &Goal) -> Vec<Ban> {
         }
         let next = |n: usize| words.get(i + n).map_or("", |word| word.text.as_str());
         let asks = || {
-            words.iter().any(|w| w.orders() && (w.is(super::MAKING) || w.is(super::GOVERNING) || w.is(super::ACTING)))
+            words.iter().any(|w| !w.negated && w.is("build compil test run check lint"))
+                || words
+                    .iter()
+                    .any(|w| w.orders() && (w.is(super::MAKING) || w.is(super::GOVERNING) || w.is(super::ACTING)))
         };
         match (word.text.as_str(), next(1)) {
             ("read", "only")

@@ -1,0 +1,135 @@
+//! What lies behind the names in a plan: links that it makes, files that were read before, folders that are served to everybody,
+//! receivers that an answer names. Attacks, and the ordinary plans that look like them.
+
+use countersign_plan::draft::Draft;
+use countersign_plan::verdict::{Code, Decision};
+use countersign_policy::flow::{Level, Session, Setting};
+use countersign_policy::review::{Request, Review, review};
+use serde_json::{Value, json};
+
+use crate::world::{Inspecting, Who, World, codes, is, machine};
+
+use Decision::{Allow, Block, RequireApproval as Ask};
+
+fn world() -> World {
+    World { facts: Box::new(Inspecting { known: machine(), all: true }), ..World::new() }
+}
+
+fn plan(goal: &str, steps: Value) -> Review {
+    world().plan(json!({"schema": "countersign.plan/v1", "goal": goal, "steps": steps}))
+}
+
+fn line(id: &str, command: &str) -> Value {
+    json!({"id": id, "action": "execute_command", "args": {"command": command}})
+}
+
+#[test]
+fn what_a_link_of_the_plan_leads_to_is_touched() {
+    let through = |target: &str| {
+        plan(
+            "Lower the limit in the staging settings",
+            json!([
+                line("ln", &format!("ln -sfn {target} infra/staging/now")),
+                line("ed", "sed -i s/9/3/ infra/staging/now/main.tf")
+            ]),
+        )
+    };
+    is(&through("../prod"), Block, Code::ResourceProtected, "a protected file by a link");
+    assert_eq!(through("../staging/v2").decision, Allow, "{:#?}", through("../staging/v2").reasons);
+    let together = plan(
+        "Lower the limit in staging",
+        json!([line("x", "ln -s prod infra/now && sed -i s/9/3/ infra/now/main.tf")]),
+    );
+    is(&together, Block, Code::ResourceProtected, "in one line");
+    // A link adds what it leads to, and hides nothing.
+    let hidden =
+        plan("Note it", json!([line("ln", "ln -s ./tmp infra/prod"), line("w", "echo x > infra/prod/main.tf")]));
+    is(&hidden, Block, Code::ResourceProtected, "the name itself");
+}
+
+#[test]
+fn a_script_that_was_read_is_judged_when_it_runs() {
+    let world = world();
+    let run = |content: &str, command: &str| {
+        let mut session = Session::default();
+        let setting = Setting { manifest: &world.manifest, deployment: &world.deployment, planner: Level::Open };
+        let args = json!({"path": "tools/x.sh"});
+        session.observe(&setting, &"read_file".parse().unwrap(), &args, &json!({"content": content}));
+        let session: Session = serde_json::from_value(serde_json::to_value(&session).unwrap()).unwrap();
+        let steps = json!([line("run", command)]);
+        let draft = Draft::from_value(json!({"schema": "countersign.plan/v1", "goal": "Run the tool", "steps": steps}))
+            .unwrap();
+        let who = Who::user();
+        review(&Request { session: &session, ..world.request(&draft, Some("Run the tool"), &who) })
+    };
+    is(&run("rm -rf ~", "sh tools/x.sh"), Block, Code::ResourceCatastrophic, "what it held");
+    assert_eq!(run("cargo test", "sh tools/x.sh").decision, Allow);
+    assert_eq!(run("rm -rf ~", "cat tools/x.sh").decision, Allow);
+    // That it was harmless when it was read is no reason to run what asks.
+    assert_eq!(run("echo hello", "cat tools/x.sh | sh").decision, Ask);
+}
+
+#[test]
+fn what_is_confidential_does_not_lie_where_everybody_fetches_it() {
+    let copy = |from: &str, to: &str| {
+        world().act_for("Put the list on the website", "copy_file", json!({"source": from, "destination": to}))
+    };
+    is(&copy("a/../payroll/11.csv", "site/public/list.csv"), Ask, Code::FlowClearance, "pay slips");
+    assert!(!codes(&copy("press/11.csv", "site/public/list.csv")).contains(&Code::FlowClearance));
+    assert!(!codes(&copy("payroll/11.csv", "reports/list.csv")).contains(&Code::FlowClearance));
+}
+
+#[test]
+fn who_is_told_of_events_stands_in_the_plan() {
+    let register = |url: Value, path: &str| {
+        plan(
+            "Register the webhook for order events of our partner",
+            json!([
+                {"id": "m", "action": "inbox", "args": {"to": "m-1"}},
+                {"id": "r", "action": "http_request", "args": {"method": "POST", "url": format!("https://api.company.example/{path}"),
+                    "body": {"$join": ["{\"url\": \"", url, "\"}"]}}},
+            ]),
+        )
+    };
+    let told = "would go on telling somebody";
+    let says = |review: &Review| review.reasons.iter().any(|r| r.message.contains(told));
+    let from_mail = register(json!({"$from": "m", "at": "/link"}), "webhooks");
+    assert!(from_mail.decision >= Ask && says(&from_mail), "{from_mail:#?}");
+    assert!(!says(&register(json!("https://hooks.company.example/x"), "webhooks")));
+    assert!(!says(&register(json!({"$from": "m", "at": "/link"}), "notes")));
+}
+
+#[test]
+fn a_rollback_removes_no_more_than_the_step_made() {
+    let edit = |rollback: Value| {
+        plan(
+            "Add a column to the model and undo it if that fails",
+            json!([{"id": "e", "action": "execute_command", "args": {"command": "sed -i s/a/b/ src/main.rs"}, "rollback": rollback}]),
+        )
+    };
+    let all = edit(json!({"action": "delete_directory", "args": {"path": "src"}}));
+    assert!(codes(&all).contains(&Code::PlanRollbackElsewhere), "{:#?}", all.reasons);
+    assert_eq!(edit(json!("snapshot")).decision, Allow);
+}
+
+#[test]
+fn packages_in_an_environment_are_named_by_the_goal() {
+    let install = |goal: &str, name: &str| {
+        world().act_for(goal, "run_program", json!({"argv": [".venv/bin/pip", "install", name]}))
+    };
+    let goal = "The report script needs the requests library";
+    is(&install(goal, "reqeusts"), Ask, Code::ExecuteUnanalysed, "another name than the goal's");
+    let same = install(goal, "requests");
+    assert!(!same.reasons.iter().any(|r| r.message.contains("package")), "{same:#?}");
+}
+
+#[test]
+fn options_that_only_tune_an_interpreter_load_nothing() {
+    let run = |options: &str| {
+        let env = json!({"NODE_OPTIONS": options});
+        world().act_for("Run the linter", "run_program", json!({"argv": ["node", "lint.js"], "env": env}))
+    };
+    let loads = |review: &Review| codes(review).contains(&Code::ExecuteUnanalysed);
+    assert!(!loads(&run("--max-old-space-size=4096 --no-warnings")));
+    assert!(loads(&run("--max-old-space-size=4096 --require ./x.js")) && loads(&run("--max-old-space-size=$(id)")));
+}
