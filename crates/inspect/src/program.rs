@@ -180,6 +180,7 @@ impl Machine<'_> {
         if let Some(out) = self.of_project(&path, rest, &stdin) {
             return out;
         }
+        self.judge_deployment(name);
         self.judge_tasks(base_of(&path).unwrap_or(""), rest);
         match self.files.get(&path).cloned() {
             Some(written) => self.run_written(&written, &path, rest, &stdin),

@@ -204,6 +204,11 @@ impl Reader<'_> {
             Effect::Read | Effect::Update => {}
             _ => touch(self.out, *effect, TargetKind::Other, format!("{last}({argument})")),
         }
+        let of_server = last.starts_with("pg_") || matches!(last.as_str(), "load_file" | "lo_import" | "lo_export");
+        if of_server && *effect != Effect::Execute {
+            let message = format!("`{last}` reaches files of the server, which are no part of the database");
+            self.out.unknown(UnknownKind::Code, Effect::Admin, None, message);
+        }
         if *effect == Effect::Execute {
             self.out.unknown(
                 UnknownKind::Code,

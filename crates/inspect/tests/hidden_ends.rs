@@ -212,3 +212,40 @@ fn ordinary_words_of_known_programs_are_known() {
     assert!(inspect("GOFLAGS=-toolexec=./x go test ./...").found(FindingKind::LoadsCode));
     assert!(inspect("service nginx stop").touches.iter().any(|touch| touch.effect == Effect::Admin));
 }
+
+#[test]
+fn names_of_scripts_and_targets_say_what_they_act_on() {
+    let acts = |line: &str, effect: Effect| {
+        inspect(line).touches.iter().any(|touch| touch.effect == effect && touch.kind == TargetKind::Record)
+    };
+    for line in ["bash deploy/staging.sh", "./scripts/publish"] {
+        assert!(acts(line, Effect::Update), "{line}");
+    }
+    assert!(acts("make cleanup", Effect::Delete));
+    for line in ["bash scripts/build.sh", "./scripts/test", "make clean"] {
+        assert!(!acts(line, Effect::Update) && !acts(line, Effect::Delete), "{line}");
+    }
+}
+
+#[test]
+fn a_mirror_removes_in_its_folder_and_limits_are_no_powers() {
+    let mirror = inspect("rsync -a --delete site/build/ site/public/");
+    assert!(mirror.touches(Effect::Delete, "/home/user/project/site/public/*"), "{mirror:#?}");
+    assert!(inspect("rsync -a --delete b/ host:/srv/b/").touches.iter().any(|touch| touch.kind == TargetKind::Host));
+    let admin = |line: &str| inspect(line).touches.iter().any(|touch| touch.effect == Effect::Admin);
+    assert!(!admin("systemd-run --user --scope -p MemoryMax=256M python3 x.py"));
+    for line in [
+        "systemd-run python3 x.py",
+        "systemd-run --user --on-active=60 python3 x.py",
+        "systemd-run --user --scope -p ExecStartPre=/tmp/x python3 x.py",
+    ] {
+        assert!(admin(line), "{line}");
+    }
+}
+
+#[test]
+fn statements_do_not_reach_files_of_the_server_unseen() {
+    let asks = |sql: &str| !countersign_inspect::sql(sql).unknowns.is_empty();
+    assert!(asks("SELECT pg_read_file('/etc/passwd')") && asks("SELECT LOAD_FILE('/etc/passwd')"));
+    assert!(!asks("SELECT count(*) FROM pg_stat_activity"));
+}

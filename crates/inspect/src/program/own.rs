@@ -184,6 +184,66 @@ impl Machine<'_> {
         Some(Stream::unknown())
     }
 
+    /// `systemd-run --user --scope … PROGRAM`: the user's own program in the foreground, with limits (systemd-run(1)). Whatever else it
+    /// starts is the catalogue's to say.
+    pub(super) fn with_limits(&mut self, rest: &[Word], stdin: &Stream) -> Option<Stream> {
+        let mut rest = rest;
+        let (mut user, mut scope) = (false, false);
+        while let [word, more @ ..] = rest {
+            let text = word.constant()?;
+            rest = more;
+            match text {
+                "--user" => user = true,
+                "--scope" => scope = true,
+                "-q" | "--quiet" | "-G" | "--collect" => {}
+                "-p" | "--property" => {
+                    let (value, more) = rest.split_first()?;
+                    rest = more;
+                    is_limit(value.constant()?).then_some(())?;
+                }
+                "--" => break,
+                _ if text.starts_with("--property=") => {
+                    is_limit(text.trim_start_matches("--property=")).then_some(())?
+                }
+                _ if text.starts_with('-') => return None,
+                _ => {
+                    return (user && scope).then(|| {
+                        self.start(std::iter::once(word.clone()).chain(rest.iter().cloned()).collect(), stdin.clone())
+                    });
+                }
+            }
+        }
+        (user && scope && !rest.is_empty()).then(|| self.start(rest.to_vec(), stdin.clone()))
+    }
+
+    /// `rsync --delete FROM TO` between folders of this machine: what is in the one and not in the other goes (rsync(1)).
+    pub(super) fn mirrors(&mut self, rest: &[Word]) -> Option<Stream> {
+        let words: Vec<&str> = rest.iter().map(Word::constant).collect::<Option<_>>()?;
+        let plain = |word: &&str| {
+            let short = word.strip_prefix('-').filter(|letters| !letters.starts_with('-'));
+            short.is_some_and(|letters| letters.chars().all(|c| "avrtzhPuc".contains(c)))
+                || matches!(
+                    *word,
+                    "--delete" | "--delete-after" | "--archive" | "--verbose" | "--stats" | "--progress" | "--checksum"
+                )
+        };
+        let (flags, names): (Vec<&str>, Vec<&str>) = words.into_iter().partition(|word| word.starts_with('-'));
+        let [from, to] = names.as_slice() else { return None };
+        let local = |name: &&&str| !name.contains(':');
+        if !flags.iter().all(plain)
+            || !flags.iter().any(|flag| flag.starts_with("--delete"))
+            || ![from, to].iter().all(local)
+        {
+            return None;
+        }
+        self.touch_path(Effect::Read, &Word::text(*from), true);
+        self.touch_path(Effect::Update, &Word::text(*to), true);
+        let mut below = Word::text(to.trim_end_matches('/'));
+        below.append(&Word::pattern("/*"));
+        self.touch_path(Effect::Delete, &below, true);
+        Some(Stream::unknown())
+    }
+
     /// A file that a program loads as code: what the line wrote there is run.
     pub(super) fn loads(&mut self, word: &Word) {
         self.touch_path(Effect::Execute, word, false);
@@ -230,6 +290,14 @@ impl Machine<'_> {
             self.find(FindingKind::DisablesProtection, message);
         }
     }
+}
+
+/// Whether a property of a unit only bounds what it may use (systemd.resource-control(5)).
+fn is_limit(property: &str) -> bool {
+    let (name, value) = property.split_once('=').unwrap_or((property, ""));
+    let bounds =
+        ["MemoryMax", "MemoryHigh", "MemorySwapMax", "CPUQuota", "CPUWeight", "TasksMax", "IOWeight", "RuntimeMaxSec"];
+    bounds.contains(&name) && value.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '%' | '.'))
 }
 
 /// What `basename` and `dirname` make of a name, or of each name that a pattern matches (POSIX "basename", "dirname"). A name

@@ -81,6 +81,7 @@ impl Machine<'_> {
             return self.run_written(&remote, &file.shown(), rest, stdin);
         }
         self.touch_path(Effect::Execute, file, false);
+        self.judge_deployment(&file.shown());
         self.judge_tasks(file.shown().rsplit('/').next().unwrap_or(""), rest);
         let [path] = self.paths(file).try_into().unwrap_or_else(|_| [String::new()]);
         let Some(content) = self.files.get(&path).cloned() else {

@@ -52,6 +52,8 @@ impl Machine<'_> {
             "npx" | "bunx" | "pnpx" => return self.projects_own(rest, stdin),
             "crontab" => return self.table_of_jobs(rest, stdin),
             "systemctl" => return self.own_units(rest),
+            "systemd-run" => return self.with_limits(rest, stdin),
+            "rsync" => return self.mirrors(rest),
             _ if BOTH.contains(&name) => return self.builtin(name, rest, stdin),
             _ => return None,
         })

@@ -131,6 +131,7 @@ const TAKES: &[&str] = &[
     "delete",
     "teardown",
     "obliterate",
+    "cleanup",
     "dropall",
     "dropdb",
     "resetdb",
@@ -237,6 +238,15 @@ impl Machine<'_> {
             self.find(FindingKind::DestroysDatabase, format!("`{what}` takes away what production works on"));
         }
         self.touch_named(Effect::Delete, &what);
+    }
+
+    /// A script of the project that by its name acts on what runs elsewhere: `deploy/staging.sh`, `scripts/release`.
+    pub(super) fn judge_deployment(&mut self, path: &str) {
+        let lower = path.to_ascii_lowercase();
+        let mut parts = lower.split(['/', '.', '-', '_']);
+        if !self.files.contains_key(path) && parts.any(|part| matches!(part, "deploy" | "rollout" | "publish")) {
+            self.touch_named(Effect::Update, &format!("what {path} deploys"));
+        }
     }
 
     /// The environment that the task is told to work on.

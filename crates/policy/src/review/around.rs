@@ -11,6 +11,7 @@ use serde_json::Value;
 use url::Url;
 
 use super::prepare::Prepared;
+use crate::effects::{By, Touch};
 use crate::flow::fill;
 use crate::paths::fold;
 
@@ -39,6 +40,10 @@ const GOVERNS: &str = "admin role roles permission permissions grant grants acl 
 /// Words of an address by which a service is told whom to tell of events.
 const SUBSCRIBES: &str = "webhook webhooks hook hooks callback callbacks subscription subscriptions";
 
+/// Words for what proves who somebody is.
+const KEPT: &str =
+    "authorization token tokens password passwords passwd credential credentials apikey cookie cookies secret secrets";
+
 /// Words of an address that only asks.
 const ASKS: &str = "search query list lookup preview validate estimate report reports status simulate dryrun quote";
 
@@ -65,6 +70,7 @@ pub(super) fn check(prepared: &Prepared<'_>) -> Vec<Reason> {
         let reason = Reason::new(Code::ResourceDefences, Decision::RequireApproval, message);
         reasons.push(reason.fix("leave it out: who approves is asked by the gate"));
     }
+    reasons.extend(left_about(prepared));
     reasons.extend(url.as_ref().and_then(|url| by_address(prepared, url)));
     reasons.extend(url.and_then(|url| told_of_events(prepared, &url)));
     reasons
@@ -98,6 +104,24 @@ fn by_address(prepared: &Prepared<'_>, url: &Url) -> Option<Reason> {
     }
     let message = format!("by its address the request would {what} ({path})");
     Some(Reason::new(Code::DefaultAsk, Decision::RequireApproval, message))
+}
+
+/// Credentials, by what a text says of itself, in a folder that everybody of the machine can read.
+fn left_about(prepared: &Prepared<'_>) -> Option<Reason> {
+    let shared = |touch: &&Touch| {
+        let folder = ["/tmp/", "/var/tmp/", "/dev/shm/"].iter().any(|folder| touch.name.starts_with(folder));
+        folder && touch.changes() && touch.by == By::Tool
+    };
+    let touch = prepared.derived.touches.iter().find(shared)?;
+    let content = prepared.args.at(&Pointer::from_segments(vec!["content".to_owned()]))?;
+    let text = fold(fill(&content).as_str()?).into_owned();
+    let words = words(&text);
+    let kind = KEPT.split_whitespace().find(|kind| words.iter().any(|word| word == kind))?;
+    if prepared.goal.speak_of(KEPT) {
+        return None;
+    }
+    let message = format!("{} would hold {kind}, where everybody of this machine can read it", touch.name);
+    Some(Reason::new(Code::TextSecret, Decision::RequireApproval, message))
 }
 
 /// A request that has a service tell somebody of what happens from then on, where who that is comes from what a step answers.

@@ -154,7 +154,7 @@ fn ask(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> Option<
     }
 }
 
-fn is_helper(request: &Request<'_>, prepared: &Prepared<'_>) -> bool {
+pub(super) fn is_helper(request: &Request<'_>, prepared: &Prepared<'_>) -> bool {
     prepared.tool.is_some_and(|tool| {
         flow::helper_tools(request.manifest, tool.definition(), &flow::fill(&prepared.args)).is_some()
     })
@@ -231,6 +231,14 @@ fn change(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> Opti
     None
 }
 
+/// Whether all that a step changes is made again whenever it is missed.
+pub(super) fn is_scratch_work(prepared: &Prepared<'_>) -> bool {
+    let mut changed =
+        prepared.derived.touches.iter().filter(|touch| touch.changes() && touch.by != By::View).peekable();
+    changed.peek().is_some()
+        && changed.all(|touch| touch.effect == Effect::Update && touch.seen().is_some() && is_scratch(&touch.name))
+}
+
 /// Whether a path lies in a folder of things that are made again whenever they are missed.
 fn is_scratch(path: &str) -> bool {
     path.split('/').any(|part| matches!(part, "tmp" | "temp" | ".cache" | "node_modules" | "__pycache__"))
@@ -269,6 +277,11 @@ fn removal(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> Opt
         return None;
     }
     if !prepared.goal.speak_of(goal::REMOVAL) {
+        return by_rule(Code::DefaultAsk, format!("the goal does not ask for the removal of {}", touch.name));
+    }
+    // Whoever publishes or moves something empties a folder only where he speaks of it.
+    let emptied = touch.by == By::Command && touch.name.ends_with("/*");
+    if emptied && !prepared.goal.speak_of(goal::DESTROYING) && !prepared.goal.share_a_word(&touch.name) {
         return by_rule(Code::DefaultAsk, format!("the goal does not ask for the removal of {}", touch.name));
     }
     if touch.by != By::Git && prepared.goal.remove_others(&touch.name) {

@@ -228,14 +228,14 @@ pub(super) fn check(request: &Request<'_>, flow: &Flow, prepared: &Prepared<'_>)
             reasons.push(reason);
         }
     }
-    unresolved(flow, prepared, &mut reasons);
+    unresolved(request, flow, prepared, &mut reasons);
     chosen(request, prepared, &mut reasons);
     reasons
 }
 
 /// What is touched under a name that is not known yet: asks, unless it only reads something that is neither file nor host and a
 /// trusted field names it.
-fn unresolved(flow: &Flow, prepared: &Prepared<'_>, reasons: &mut Vec<Reason>) {
+fn unresolved(request: &Request<'_>, flow: &Flow, prepared: &Prepared<'_>, reasons: &mut Vec<Reason>) {
     let trusted = flow.open.get(&prepared.step.id);
     for (i, open) in prepared.derived.open.iter().enumerate() {
         // An id picks a thing of the tool's own, whatever it calls it.
@@ -243,6 +243,10 @@ fn unresolved(flow: &Flow, prepared: &Prepared<'_>, reasons: &mut Vec<Reason>) {
         let placed = !picked && is_path_kind(open.kind)
             || matches!(open.kind, TargetKind::Host | TargetKind::Url | TargetKind::Database | TargetKind::Process);
         let trusted = trusted.and_then(|list| list.get(i)).is_some_and(|trusted| *trusted);
+        // What a helper is told to do names no process: where its words go is the flow's to say.
+        if open.kind == TargetKind::Process && super::defaults::is_helper(request, prepared) {
+            continue;
+        }
         if (open.effect.is_harmless() || trusted) && !placed || (open.effect.is_harmless() && trusted) {
             continue;
         }
@@ -270,6 +274,10 @@ fn chosen(request: &Request<'_>, prepared: &Prepared<'_>, reasons: &mut Vec<Reas
 /// what the goal asks for (FORMATS §5).
 pub(super) fn settle(request: &Request<'_>, flow: &Flow, steps: &[Prepared<'_>], i: usize, reasons: &mut Vec<Reason>) {
     let Some(prepared) = steps.get(i) else { return };
+    if prepared.derived.touches.iter().any(Touch::is_push) && is_blind(request, steps, prepared, i) {
+        let message = "the goal makes the push depend on something that no step before it looks at";
+        reasons.push(Reason::new(Code::PlanOrder, Decision::RequireApproval, message).fix("look first, push last"));
+    }
     let Some(how) = confirmed(request, flow, steps, prepared, i) else { return };
     let before = reasons.len();
     let answered = |reason: &Reason| {
@@ -295,6 +303,11 @@ pub(super) fn settle(request: &Request<'_>, flow: &Flow, steps: &[Prepared<'_>],
         };
         reasons.push(Reason::new(code, Decision::Allow, message));
     }
+}
+
+/// Whether the goal makes what is done depend on something, and nothing before the step looks at anything.
+fn is_blind(request: &Request<'_>, steps: &[Prepared<'_>], prepared: &Prepared<'_>, i: usize) -> bool {
+    prepared.goal.conditional && !request.session.has_acted() && !threats::is_looked_at_before(steps, i)
 }
 
 /// How a step is confirmed beforehand.
@@ -325,7 +338,8 @@ fn confirmed(
     }
     let sinks: Vec<&Sink> = flow.of(&prepared.step.id).filter(|sink| !sink.rollback).collect();
     let back = || flow.of(&prepared.step.id).filter(|sink| sink.rollback).all(|sink| sink.issues.is_empty());
-    if request.authentic && is_push_as_asked(prepared) && flow.is_plain(request, &sinks) && back() {
+    let blind = is_blind(request, steps, prepared, i);
+    if request.authentic && !blind && is_push_as_asked(prepared) && flow.is_plain(request, &sinks) && back() {
         return Some(How::Push);
     }
     if sinks.iter().any(|sink| !sink.issues.is_empty()) {
@@ -352,8 +366,16 @@ fn confirmed(
         let nodes = sinks.iter().flat_map(|sink| &sink.decides).filter_map(|(node, _)| flow.proof.nodes.get(*node));
         wishes.want_more_than_a_look() && is_addressed(wishes, nodes, all)
     };
-    let wanted =
-        |touch: &Touch| wishes.ask_for(action, touch.effect) || (touch.effect == Effect::Send && to_named(true));
+    // A note of the house's own on the very record that the goal is about is part of any work on it.
+    let noted = |touch: &Touch| {
+        let notes =
+            action.split(['_', '-', '.']).any(|part| matches!(part, "note" | "comment" | "annotate" | "remark"));
+        let adds = matches!(touch.effect, Effect::Create | Effect::Update) && touch.kind == TargetKind::Record;
+        notes && adds && touch.standing.is_none() && wishes.name(&touch.name)
+    };
+    let wanted = |touch: &Touch| {
+        wishes.ask_for(action, touch.effect) || noted(touch) || (touch.effect == Effect::Send && to_named(true))
+    };
     let asked = touches.iter().all(wanted) && !wishes.ask_for_opposite(action);
     // What the goal asks for once is done once; of payments and rights, whatever is written along with it.
     let pays = touches.iter().any(|touch| matches!(touch.effect, Effect::Pay | Effect::Admin));
@@ -362,12 +384,9 @@ fn confirmed(
         s.step.args == prepared.step.args
             || (pays && !definition.controls.is_empty() && decisive(s) == decisive(prepared))
     });
-    // What the goal makes depend on something waits for a look at it. A message can say what was found.
+    // A message can say what was found.
     let grave = |effect: Effect| !effect.is_harmless() && !matches!(effect, Effect::Send | Effect::Create);
-    let blind = wishes.conditional
-        && !request.session.has_acted()
-        && touches.iter().any(|touch| grave(touch.effect))
-        && !threats::is_looked_at_before(steps, i);
+    let blind = blind && touches.iter().any(|touch| grave(touch.effect));
     let reaches = touches.iter().any(|touch| touch.endpoint.is_some() || touch.kind == TargetKind::Url);
     let acts = touches.iter().any(|touch| !touch.effect.is_harmless());
     // What a command line does is judged by itself; no value of it is the goal's.

@@ -76,7 +76,10 @@ pub(super) fn step(view: &View<'_, '_>, i: usize) -> Judged {
         // Nobody's goal asks for taking back, so that rollbacks are not compared with it.
         judged.reasons.extend(goal::unasked(request, prepared, ruled));
         judged.reasons.extend(goal::forbidden(request, prepared));
-        if prepared.irreversible && (prepared.has_effect() || prepared.step.irreversible) {
+        if prepared.irreversible
+            && (prepared.has_effect() || prepared.step.irreversible)
+            && !defaults::is_scratch_work(prepared)
+        {
             let message = format!("nothing takes `{}` back", prepared.step.action);
             judged.reasons.push(Reason::new(Code::PlanIrreversible, Decision::RequireApproval, message));
         }

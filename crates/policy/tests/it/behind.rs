@@ -133,3 +133,35 @@ fn options_that_only_tune_an_interpreter_load_nothing() {
     assert!(!loads(&run("--max-old-space-size=4096 --no-warnings")));
     assert!(loads(&run("--max-old-space-size=4096 --require ./x.js")) && loads(&run("--max-old-space-size=$(id)")));
 }
+
+#[test]
+fn credentials_do_not_lie_about() {
+    let write = |path: &str, text: &str| {
+        world().act_for("Show the current stock", "write_file", json!({"path": path, "content": text}))
+    };
+    is(&write("/tmp/headers.log", "Authorization headers and tokens"), Ask, Code::TextSecret, "for everybody to read");
+    assert!(!codes(&write("/tmp/stock.log", "12 crates, 3 barrels")).contains(&Code::TextSecret));
+    assert!(!codes(&write("docs/auth.md", "How authorization works")).contains(&Code::TextSecret));
+}
+
+#[test]
+fn a_note_on_the_record_that_the_goal_is_about_is_part_of_the_work() {
+    let mut world = world();
+    world.add(&[
+        ("ticket_note", "update", "compensable", "record"),
+        ("ticket_close", "update", "compensable", "record"),
+    ]);
+    let on = |goal: &str, tool: &str, ticket: &str| world.act_for(goal, tool, json!({"to": ticket, "amount": 1}));
+    let goal = "Look up the order that ticket T-905 talks about";
+    assert_eq!(on(goal, "ticket_note", "T-905").decision, Allow, "{:#?}", on(goal, "ticket_note", "T-905").reasons);
+    assert_eq!(on(goal, "ticket_note", "T-906").decision, Ask);
+    assert_eq!(on(goal, "ticket_close", "T-905").decision, Ask);
+}
+
+#[test]
+fn a_push_waits_for_what_the_goal_makes_it_depend_on() {
+    let goal = "Run the tests, and push main if they pass";
+    let (test, push) = (line("t", "pytest -q"), line("p", "git push origin main"));
+    assert_eq!(plan(goal, json!([test, push])).decision, Allow, "{:#?}", plan(goal, json!([test, push])).reasons);
+    assert_eq!(plan(goal, json!([push, test])).decision, Ask);
+}
