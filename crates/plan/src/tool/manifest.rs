@@ -1,6 +1,7 @@
 //! A set of tools: the built-in ones, and those of a deployment.
 
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -20,6 +21,8 @@ const BUILTIN: &str = include_str!("builtin.yaml");
 #[derive(Debug, Default)]
 pub struct Manifest {
     tools: BTreeMap<ToolName, std::sync::Arc<Tool>>,
+    /// Of these tools, once somebody has asked for it.
+    digest: OnceLock<Digest>,
 }
 
 /// Why a manifest was refused.
@@ -83,6 +86,7 @@ impl Manifest {
             }
             added.push(tool);
         }
+        self.digest = OnceLock::new();
         self.tools.extend(added.into_iter().map(|tool| (tool.definition.name.clone(), std::sync::Arc::new(tool))));
         Ok(())
     }
@@ -101,9 +105,10 @@ impl Manifest {
     /// A digest of the whole surface.
     #[must_use]
     pub fn digest(&self) -> Digest {
-        let all: serde_json::Map<String, Value> =
-            self.tools.iter().map(|(name, tool)| (name.to_string(), Value::from(tool.digest.to_string()))).collect();
-        canonical::digest(&Value::Object(all))
+        let of =
+            |(name, tool): (&ToolName, &std::sync::Arc<Tool>)| (name.to_string(), Value::from(tool.digest.to_string()));
+        let all = || canonical::digest(&Value::Object(self.tools.iter().map(of).collect()));
+        *self.digest.get_or_init(all)
     }
 }
 

@@ -195,4 +195,10 @@ fn a_definition_is_pinned_by_every_word_of_it() {
     let mut renamed = definition();
     renamed["description"] = json!("Pay!");
     assert_ne!(digest(definition()), digest(renamed));
+    // What was asked for before is not what holds afterwards.
+    let mut manifest = Manifest::default();
+    let empty = manifest.digest();
+    manifest.extend(vec![definition()]).unwrap();
+    assert_ne!(manifest.digest(), empty);
+    assert_eq!(manifest.digest(), digest(definition()));
 }

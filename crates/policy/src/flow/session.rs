@@ -137,6 +137,9 @@ impl Session {
     /// The label kept for a resource of this name.
     #[must_use]
     pub fn kept(&self, kind: TargetKind, name: &str) -> Option<Label> {
+        if self.kept.is_empty() {
+            return self.rest;
+        }
         let own = self.kept.get(&key(kind, name)).copied().or(self.rest);
         // What was put into a folder as a whole lies in everything below.
         let above = ancestors(name).filter(|_| is_path_kind(kind)).filter_map(|dir| self.kept.get(&key(kind, dir)));

@@ -79,7 +79,7 @@ pub(super) fn check(prepared: &Prepared<'_>) -> Vec<Reason> {
 /// What a name claims, if it does.
 fn claim(name: &str) -> Option<&'static str> {
     let words = words(name);
-    let any = |list: &str| words.iter().any(|word| list.split_whitespace().any(|one| one == word));
+    let any = |list: &str| words.iter().any(|word| list.split_ascii_whitespace().any(|one| one == word));
     if any(ALONE) || (any(LEAVING) && any(CHECKS)) {
         return Some("asks for a check to be left out");
     }
@@ -90,7 +90,7 @@ fn claim(name: &str) -> Option<&'static str> {
 fn by_address(prepared: &Prepared<'_>, url: &Url) -> Option<Reason> {
     let changes = prepared.derived.touches.iter().any(|touch| touch.endpoint.is_some() && !touch.effect.is_harmless());
     let path = url.path();
-    let any = |list: &str| words(path).iter().any(|word| list.split_whitespace().any(|one| one == word));
+    let any = |list: &str| words(path).iter().any(|word| list.split_ascii_whitespace().any(|one| one == word));
     if !changes || any(ASKS) {
         return None;
     }
@@ -116,7 +116,7 @@ fn left_about(prepared: &Prepared<'_>) -> Option<Reason> {
     let content = prepared.args.at(&Pointer::from_segments(vec!["content".to_owned()]))?;
     let text = fold(fill(&content).as_str()?).into_owned();
     let words = words(&text);
-    let kind = KEPT.split_whitespace().find(|kind| words.iter().any(|word| word == kind))?;
+    let kind = KEPT.split_ascii_whitespace().find(|kind| words.iter().any(|word| word == kind))?;
     if prepared.goal.speak_of(KEPT) {
         return None;
     }
@@ -126,7 +126,7 @@ fn left_about(prepared: &Prepared<'_>) -> Option<Reason> {
 
 /// A request that has a service tell somebody of what happens from then on, where who that is comes from what a step answers.
 fn told_of_events(prepared: &Prepared<'_>, url: &Url) -> Option<Reason> {
-    let subscribes = words(url.path()).iter().any(|word| SUBSCRIBES.split_whitespace().any(|one| one == word));
+    let subscribes = words(url.path()).iter().any(|word| SUBSCRIBES.split_ascii_whitespace().any(|one| one == word));
     let body = prepared.args.at(&Pointer::from_segments(vec!["body".to_owned()]))?;
     let mut answered = false;
     body.references(&mut |_, reference| answered |= matches!(reference, Expr::From { .. }));

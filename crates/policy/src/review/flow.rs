@@ -359,6 +359,13 @@ fn confirmed(
     if memory && kept.peek().is_some() && kept.all(|node| flow.is_said(*node)) {
         return Some(How::Request(Vec::new()));
     }
+    let reaches = touches.iter().any(|touch| touch.endpoint.is_some() || touch.kind == TargetKind::Url);
+    let acts = touches.iter().any(|touch| !touch.effect.is_harmless());
+    // What a command line does is judged by itself; no value of it is the goal's.
+    let by_command = touches.iter().any(|touch| touch.by != By::Tool && touch.by != By::Move);
+    if reaches || !acts || by_command {
+        return None;
+    }
     // Whole stores and files that nothing brings back: a word in a goal is too little.
     let lasting = |kind| matches!(kind, TargetKind::Database | TargetKind::Account) || is_path_kind(kind);
     let lost = touches.iter().any(|touch| touch.effect == Effect::Delete && lasting(touch.kind));
@@ -387,22 +394,10 @@ fn confirmed(
     // A message can say what was found.
     let grave = |effect: Effect| !effect.is_harmless() && !matches!(effect, Effect::Send | Effect::Create);
     let blind = blind && touches.iter().any(|touch| grave(touch.effect));
-    let reaches = touches.iter().any(|touch| touch.endpoint.is_some() || touch.kind == TargetKind::Url);
-    let acts = touches.iter().any(|touch| !touch.effect.is_harmless());
-    // What a command line does is judged by itself; no value of it is the goal's.
-    let by_command = touches.iter().any(|touch| touch.by != By::Tool && touch.by != By::Move);
     // What is started elsewhere is asked for by its name or by where it goes.
     let started = definition.effect == Effect::Execute;
     let begun = || prepared.is_remote() && (wishes.call(action) || to_named(false));
-    if lost
-        || !asked
-        || again
-        || blind
-        || reaches
-        || !acts
-        || by_command
-        || (started && !begun() && runs(definition, &sinks))
-    {
+    if lost || !asked || again || blind || (started && !begun() && runs(definition, &sinks)) {
         return None;
     }
     // What leaves is the goal's to name as well, where not everybody of the house may read it and many do, or an outsider.

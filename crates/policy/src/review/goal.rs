@@ -389,7 +389,7 @@ fn by_name(tool: &str, word: &str) -> bool {
 
 /// Whether a word is one of the list, in any of its forms.
 fn has_stem(list: &str, word: &str) -> bool {
-    list.split_whitespace().any(|one| {
+    list.split_ascii_whitespace().any(|one| {
         let stem = one.strip_suffix('e').unwrap_or(one);
         word.strip_prefix(stem)
             .is_some_and(|rest| has("e s es d ed ing ned ning ped ping ted ting", rest) || rest.is_empty())

@@ -3,10 +3,13 @@
 //! Each stands for the plainest word of its kind, so that the lists of words go on deciding. The meanings are those of a dictionary of
 //! phrasal verbs, not of any tool.
 
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
 use super::words::{Word, has};
 
 /// Words that follow one another, and what they mean together. Alternatives are separated by `|`.
-const TURNS: &[(&[&str], &str)] = &[
+const TURNS: &[Turn] = &[
     (&["get|gets|got|getting|be", "rid", "of"], "remove"),
     (&["throw|throws|thrown|throwing|threw|chuck", "away|out"], "remove"),
     (&["do|done", "away", "with"], "remove"),
@@ -35,6 +38,19 @@ const TURNS: &[(&[&str], &str)] = &[
     (&["top", "up"], "pay"),
     (&["sign|signing", "up"], "subscribe"),
 ];
+
+type Turn = (&'static [&'static str], &'static str);
+
+/// The turns by the first of their words.
+static BY_FIRST: LazyLock<HashMap<&'static str, Vec<Turn>>> = LazyLock::new(|| {
+    let mut turns: HashMap<&str, Vec<Turn>> = HashMap::new();
+    for turn in TURNS {
+        for first in turn.0.first().into_iter().flat_map(|one| one.split('|')) {
+            turns.entry(first).or_default().push(*turn);
+        }
+    }
+    turns
+});
 
 /// What may be done with what can go.
 const MODAL: &str = "can could may should must";
@@ -71,7 +87,7 @@ fn meaning(words: &[Word], at: usize) -> Option<&'static str> {
     let rest = words.get(at..)?;
     let (first, next) =
         (rest.first()?, |i: usize| rest.get(i).filter(|word| Some(word.sentence) == rest.first().map(|w| w.sentence)));
-    let turned = TURNS.iter().find(|(turn, _)| {
+    let turned = BY_FIRST.get(first.text.as_str()).into_iter().flatten().find(|(turn, _)| {
         turn.iter().enumerate().all(|(i, one)| next(i).is_some_and(|word| one.split('|').any(|form| form == word.text)))
     });
     if let Some((_, means)) = turned {

@@ -52,7 +52,7 @@ impl Word {
     /// Whether the word begins with one of the stems, which blanks separate.
     pub(super) fn is(&self, stems: &str) -> bool {
         let begins = |stem: &str| self.text.starts_with(stem) || self.means.is_some_and(|word| word.starts_with(stem));
-        stems.split_whitespace().any(begins)
+        stems.split_ascii_whitespace().any(begins)
     }
 
     /// Whether it is an order.
@@ -63,7 +63,7 @@ impl Word {
 
 /// Whether a list, separated by blanks, has the word.
 pub(super) fn has(list: &str, word: &str) -> bool {
-    list.split_whitespace().any(|one| one == word)
+    list.split_ascii_whitespace().any(|one| one == word)
 }
 
 /// A goal, read once for every question about it.
