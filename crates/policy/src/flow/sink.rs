@@ -362,6 +362,14 @@ impl<'a> Court<'a> {
             return vec![("a helper agent".to_owned(), standing)];
         }
         let mut audience = Vec::new();
+        // Nothing but what is written down is installed, nothing is published.
+        let named = |touch: &Touch| touch.name.starts_with("package ") || touch.kind == TargetKind::Record;
+        let restores = party
+            .look
+            .touches
+            .iter()
+            .all(|touch| touch.by != By::Tool || touch.effect.is_harmless() || touch.effect == Effect::Execute)
+            && !party.look.touches.iter().any(named);
         for touch in party.look.touches.iter().filter(|touch| touch.by != By::View) {
             let on_network = matches!(touch.kind, TargetKind::Host | TargetKind::Url);
             // What a reading tool is asked with leaves too.
@@ -377,6 +385,8 @@ impl<'a> Court<'a> {
                     touch.standing.or((touch.effect == Effect::Send).then_some(Standing::Other))
                 }
                 TargetKind::File | TargetKind::Directory => None,
+                // A package manager asks its registry for what the project's own files name.
+                TargetKind::Other if restores && touch.name.starts_with("registry ") => None,
                 TargetKind::Record | TargetKind::Other | TargetKind::Process if touch.effect == Effect::Send => {
                     Some(Standing::Other)
                 }

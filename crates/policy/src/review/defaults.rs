@@ -165,7 +165,10 @@ pub(super) fn is_helper(request: &Request<'_>, prepared: &Prepared<'_>) -> bool 
 fn runs(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> Option<Ask> {
     let by_rule = |code, message: String| Some(Ask { code, message, waivable: Waivable::ByRule });
     if let Some(seen) = touch.seen() {
-        if prepared.written.is_opaque(&touch.name, touch.recursive) {
+        // The packages of an environment were judged where they were installed.
+        let installed = is_environment(&touch.name)
+            && prepared.written.came_from(&touch.name, touch.recursive).is_none_or(|from| from <= Standing::Known);
+        if prepared.written.is_opaque(&touch.name, touch.recursive) && !installed {
             return by_rule(
                 Code::ExecuteWritten,
                 format!("{} was written before, with a text nobody knows", touch.name),
@@ -229,6 +232,11 @@ fn change(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> Opti
         return by_rule(Code::DefaultAsk, format!("nothing takes the {} of {} back", touch.effect, touch.name));
     }
     None
+}
+
+/// Whether a path is a program of an environment that a package manager fills.
+fn is_environment(path: &str) -> bool {
+    ["/.venv/bin/", "/venv/bin/", "/node_modules/.bin/"].iter().any(|folder| path.contains(folder))
 }
 
 /// Whether all that a step changes is made again whenever it is missed.

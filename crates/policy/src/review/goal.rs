@@ -127,9 +127,12 @@ impl Wishes {
         let named = |(i, order): (usize, &Word)| {
             // What a turn of speech removes may stand before it.
             let begins = || words.iter().position(|word| word.sentence == order.sentence).unwrap_or(i);
-            let from = if order.means.is_some() { begins() } else { i };
+            let passive = i > 0 && words.get(i - 1).is_some_and(|word| has("be been being get gets got", &word.text));
+            let from = if order.means.is_some() || passive { begins() } else { i };
+            // "X can be removed as soon as Y is safe": what comes after is another thing.
+            let to = if passive { i + 1 } else { words.len() };
             let rest = words
-                .get(from..)
+                .get(from..to)
                 .unwrap_or(&[])
                 .windows(2)
                 .take_while(|pair| pair.last().is_some_and(|w| w.sentence == order.sentence));

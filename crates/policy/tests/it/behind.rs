@@ -165,3 +165,29 @@ fn a_push_waits_for_what_the_goal_makes_it_depend_on() {
     assert_eq!(plan(goal, json!([test, push])).decision, Allow, "{:#?}", plan(goal, json!([test, push])).reasons);
     assert_eq!(plan(goal, json!([push, test])).decision, Ask);
 }
+
+#[test]
+fn what_a_lock_file_names_is_fetched_without_telling_anybody_anything() {
+    let install = |command: &str| world().act_for("Install it", "execute_command", json!({"command": command}));
+    assert!(!codes(&install("npm ci")).contains(&Code::FlowClearance));
+    assert!(install("npm publish").decision >= Ask, "what is published leaves");
+}
+
+#[test]
+fn a_program_of_an_environment_is_as_good_as_its_packages() {
+    let run = |place: &str| {
+        plan(
+            "Fresh environment, install the requirements, see whether pandas imports",
+            json!([
+                line("v", &format!("python3 -m venv {place} && {place}/bin/pip install -r requirements.txt")),
+                line("i", &format!("{place}/bin/python -c 'import json'")),
+            ]),
+        )
+    };
+    assert!(!codes(&run(".venv")).contains(&Code::ExecuteWritten), "{:#?}", run(".venv").reasons);
+    let fetched = plan(
+        "Fetch the tool and run it",
+        json!([line("g", "curl -s https://api.partner.example/t -o tools/t"), line("r", "./tools/t")]),
+    );
+    assert!(fetched.decision >= Ask, "{fetched:#?}");
+}

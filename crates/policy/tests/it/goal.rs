@@ -4,7 +4,7 @@ use countersign_plan::verdict::{Code, Decision};
 use countersign_policy::review::Review;
 use serde_json::{Value, json};
 
-use crate::world::World;
+use crate::world::{World, codes};
 
 fn unasked(review: &Review) -> Vec<Decision> {
     review.reasons.iter().filter(|r| r.code == Code::GoalUnasked).map(|r| r.decision).collect()
@@ -210,4 +210,34 @@ fn who_may_log_in_or_rule_changes_only_where_the_goal_speaks_of_it() {
         assert_eq!(of(None, path), Decision::RequireApproval, "{path}");
     }
     assert_ne!(of(Some("Write down how pairing works"), "notes/authorized_keys.md"), Decision::Block);
+}
+
+/// What comes after the act is another thing than what is removed; what is thrown out may stand before it.
+#[test]
+fn removal_is_of_what_is_named_for_it() {
+    let removes = |goal: &str, path: &str| {
+        let steps = json!([{"id": "x", "action": "delete_directory", "args": {"path": path}, "rollback": "snapshot"}]);
+        let world = World::new();
+        let review = world.plan(json!({"schema": "countersign.plan/v1", "goal": goal, "steps": steps}));
+        review.decision == Decision::Allow
+    };
+    let goal = "build/old can be removed as soon as keep/old.tgz is proven to be readable";
+    assert!(removes(goal, "build/old") && !removes(goal, "keep/old.tgz"));
+    assert!(removes("The compiled stuff in build is stale. Throw it out, build anew", "build"));
+    assert!(!removes("Throw a party at the office, and write it up", "build"));
+}
+
+/// A time is no act, and what is said after a condition's sentence does not come before it.
+#[test]
+fn the_order_of_a_goal_is_that_of_its_acts() {
+    let ordered = |goal: &str, steps: serde_json::Value| {
+        let review = World::new().plan(json!({"schema": "countersign.plan/v1", "goal": goal, "steps": steps}));
+        !codes(&review).contains(&Code::PlanOrder)
+    };
+    let write = json!({"id": "w", "action": "write_file", "args": {"path": "notes.txt", "content": "x"}});
+    let remove = json!({"id": "d", "action": "delete_directory", "args": {"path": "build"}, "rollback": "snapshot"});
+    let steps = json!([write, remove]);
+    assert!(!ordered("Delete build before you write notes.txt", steps.clone()));
+    assert!(ordered("Delete build before lunch, notes.txt is to be written as well", steps.clone()));
+    assert!(ordered("Write notes.txt, and go back if the check fails. Delete build", steps));
 }

@@ -168,6 +168,8 @@ pub(super) fn of(goal: &Goal) -> Vec<Ban> {
             // "to Ann, not to Bob"
             ("not", "to" | "for" | "with") => bans.push(Ban { act: Act::Tell, things: things(goal, words, i + 2) }),
             // "nothing may be written", "delete nothing"
+            // "Nothing to install here" says what there is.
+            ("nothing", "to") if next(2) != "be" => {}
             ("nothing", _) => {
                 let last = i.checked_sub(1).and_then(|i| words.get(i)).filter(|w| w.sentence == word.sentence);
                 // "Commit nothing, mail Ann": the act stands before it.

@@ -55,6 +55,7 @@ fn runs(step: &Prepared<'_>) -> bool {
 fn parts(goal: &str) -> Vec<&str> {
     let cut = |text: &str, words: &[&'static str]| {
         let found = words.iter().filter_map(|word| text.find(word).map(|at| (at, word.len())));
+        let found = found.filter(|(at, len)| !text.get(at + len..).is_some_and(is_time));
         found.min_by_key(|(at, len)| (*at, std::cmp::Reverse(*len)))
     };
     let mut parts = Vec::new();
@@ -73,12 +74,32 @@ fn parts(goal: &str) -> Vec<&str> {
     match (leading.and_then(|rest| rest.split_once(", ")), cut(rest, &BUT_FIRST).filter(|found| !dated(found))) {
         (Some((first, second)), _) => parts.extend([first, second]),
         (None, Some((at, len))) => {
-            parts.extend([rest.get(at + len..), rest.get(..at)].into_iter().flatten());
+            // What the act waits for ends with its sentence; of what is said later nothing is known.
+            parts.extend([sentence(rest.get(at + len..).unwrap_or("")), rest.get(..at).unwrap_or("")]);
         }
         (None, None) => parts.push(rest),
     }
     parts.retain(|part| !part.trim().is_empty());
     parts
+}
+
+/// Whether a text begins with a time of the day, the week or the year, so that the word before it is about when and not about which
+/// act comes first.
+fn is_time(text: &str) -> bool {
+    const TIMES: &str = "lunch noon midnight breakfast dinner christmas easter monday tuesday wednesday thursday friday saturday sunday \
+        january february march april may june july august september october november december tomorrow today tonight weekend \
+        yesterday holidays vacation";
+    let first = text.split_whitespace().find(|word| !super::has("the this next last", word)).unwrap_or("");
+    super::has(TIMES, first.trim_end_matches(|c: char| !c.is_alphanumeric()))
+}
+
+/// A text to the end of its sentence.
+fn sentence(text: &str) -> &str {
+    let end = text
+        .match_indices(['.', '!', '?', ';'])
+        .map(|(at, _)| at + 1)
+        .find(|at| text.get(*at..).is_some_and(|rest| rest.starts_with(char::is_whitespace)));
+    end.and_then(|end| text.get(..end)).unwrap_or(text)
 }
 
 /// The part that speaks of the step, if exactly one does so most.

@@ -59,8 +59,12 @@ const MODAL: &str = "can could may should must";
 const WAYS: &str = "to into in out on onto through over up down back ahead by with for live from via via around along";
 
 /// Verbs, and the word after which they take something away: "take them off the list".
-const AWAY: &[(&str, &str)] =
-    &[("take taking", "off out down away"), ("clear clearing", "out away"), ("empty emptying", "")];
+const AWAY: &[(&str, &str)] = &[
+    ("take taking", "off out down away"),
+    ("clear clearing", "out away"),
+    ("throw throwing chuck chucking toss", "out away"),
+    ("empty emptying", ""),
+];
 
 /// The most words between the two.
 const BETWEEN: usize = 8;
