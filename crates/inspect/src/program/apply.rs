@@ -176,15 +176,7 @@ impl Machine<'_> {
                     let recursive = *path == "." || doing.recursive;
                     self.touch_path(effect, &word, recursive);
                 }
-                // A registry is a mirror or the public one, as the machine is set up.
-                Tag::Net(registry) if !registry.contains('.') => {
-                    self.touch_other(Effect::Send, TargetKind::Other, format!("registry {registry}"));
-                    // A name that is put together tells its parts to whoever keeps the registry.
-                    for word in parsed.operands.iter().filter(|word| word.has_hole()) {
-                        let origin = self.origin_of(word);
-                        self.send(&origin, word);
-                    }
-                }
+                Tag::Net(registry) if !registry.contains('.') => self.asks_registry(registry, &parsed.operands),
                 Tag::Net(host) => doing.hosts.push(Word::text(*host)),
                 Tag::Named(effect) => {
                     let effect = if doing.dry { Effect::Read } else { *effect };

@@ -125,6 +125,16 @@ impl Machine<'_> {
         out
     }
 
+    /// Asks a registry, which is a mirror or the public one, as the machine is set up. A name that is put together tells its parts to
+    /// whoever keeps it.
+    pub(super) fn asks_registry(&mut self, registry: &str, names: &[Word]) {
+        self.touch_other(Effect::Send, TargetKind::Other, format!("registry {registry}"));
+        for word in names.iter().filter(|word| word.has_hole()) {
+            let origin = self.origin_of(word);
+            self.send(&origin, word);
+        }
+    }
+
     /// Connects to the hosts and sends what is sent.
     pub(super) fn transfer(&mut self, tags: &[&Tag], doing: &Doing) {
         for path in doing.written.iter().filter(|_| !doing.hosts.is_empty()) {
