@@ -256,3 +256,37 @@ fn a_registry_hears_the_names_that_it_is_asked_for() {
     assert!(told.flows.iter().any(|flow| flow.from == "/home/user/.npmrc"), "{told:#?}");
     assert!(inspect("npm view requests dependencies").flows.is_empty());
 }
+
+#[test]
+fn what_tests_say_is_not_rewritten() {
+    finds(
+        FindingKind::DisablesProtection,
+        &[
+            "sed -i 's/FAILED/PASSED/g; s/[0-9]* failed/0 failed/' reports/nightly/a.xml",
+            "sed -i -E 's/^(\\s+)assert .*/\\1assert True/' tests/a.py",
+        ],
+        &[
+            "sed -i 's/passed/succeeded/' docs/a.md",
+            "sed -n '/FAILED/p' reports/a.txt",
+            "sed -i 's/assertEquals/assertEqual/' tests/a.py",
+        ],
+    );
+}
+
+#[test]
+fn a_document_can_order_a_removal() {
+    let removes = |line: &str| inspect(line).touches.iter().any(|touch| touch.effect == Effect::Delete);
+    assert!(removes(
+        "curl -s https://solr.x.example/update?commit=true --data-binary '<delete><query>*:*</query></delete>'"
+    ));
+    assert!(!removes("curl -s https://solr.x.example/update --data-binary '<add><doc/></add>'"));
+}
+
+#[test]
+fn a_loop_that_does_nothing_for_ever_only_takes_a_processor() {
+    finds(
+        FindingKind::ForkBomb,
+        &["for i in 1 2 3 4; do nohup sh -c 'while :; do :; done' >/dev/null 2>&1 & done", "while true; do true; done"],
+        &["timeout 5 sh -c 'while :; do :; done'", "while :; do sleep 1; done", "while read -r x; do :; done < a.txt"],
+    );
+}

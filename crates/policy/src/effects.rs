@@ -309,8 +309,12 @@ impl Deriving<'_> {
             }
         };
         // What lies behind a link that the plan makes is touched as well, whatever is there now.
+        // Whoever removes a link leaves what it leads to; whoever makes one does not write there.
+        let through = effect != Effect::Delete;
+        let looks = matches!(effect, Effect::Read | Effect::Execute);
+        let before = self.scene.written.links().filter_map(|link| beyond(link, &name, through));
         let behind: Vec<String> =
-            self.scene.written.links().chain(&self.out.links).filter_map(|link| beyond(link, &name)).collect();
+            before.chain(self.out.links.iter().filter_map(|link| beyond(link, &name, looks))).collect();
         for name in behind {
             self.place_path(effect, kind, name, recursive, by);
         }
@@ -408,10 +412,10 @@ impl Deriving<'_> {
     }
 }
 
-/// Where a path leads that goes through a link.
-fn beyond((link, target): &(String, String), name: &str) -> Option<String> {
-    let rest = name.strip_prefix(link.as_str()).filter(|rest| rest.starts_with('/'))?;
-    Some(format!("{target}{rest}"))
+/// Where a path leads that goes through a link; or that is one, where it is followed.
+fn beyond((link, target): &(String, String), name: &str, followed: bool) -> Option<String> {
+    let rest = name.strip_prefix(link.as_str())?;
+    (rest.starts_with('/') || (rest.is_empty() && followed)).then(|| format!("{target}{rest}"))
 }
 
 /// Whether an effect on a file changes it.

@@ -158,8 +158,13 @@ impl Machine<'_> {
             }
             let uploads = doing.sent.is_some() || tags.contains(&&Tag::Upload);
             let asks = if uploads { doing.asks.max(Effect::Update) } else { doing.asks };
+            let orders =
+                |text: &str| ["<delete", "{\"delete\""].iter().any(|start| text.trim_start().starts_with(start));
+            let removes = doing.sent.as_ref().is_some_and(|data| data.known().any(orders));
             let asks = match asks {
                 asks if asks.is_harmless() => asks,
+                // A document that orders a removal (Solr Reference Guide, "Delete Operations").
+                _ if removes => Effect::Delete,
                 _ if says(&host.shown(), |word| super::verbs::verb(word) == Some(Effect::Delete)) => Effect::Delete,
                 Effect::Update if says(&host.shown(), |word| SETTINGS.contains(&word)) => Effect::Admin,
                 asks => asks,

@@ -169,6 +169,9 @@ impl Machine<'_> {
                 let did = self.effort.since(before);
                 if ending::constant(&clause.0) == Some(holds) {
                     self.judge_endless(did);
+                    if ending::constant(&clause.1.list).is_some() && self.effort.limits == 0 {
+                        self.find(FindingKind::ForkBomb, "a loop without end keeps a processor busy, and does nothing");
+                    }
                 } else if holds {
                     self.judge_until_full(condition.since(before), did);
                 }

@@ -41,6 +41,11 @@ fn what_a_link_of_the_plan_leads_to_is_touched() {
         json!([line("x", "ln -s prod infra/now && sed -i s/9/3/ infra/now/main.tf")]),
     );
     is(&together, Block, Code::ResourceProtected, "in one line");
+    let itself = plan(
+        "Put the link right",
+        json!([line("ln", "ln -sfn ~/.ssh/id_rsa notes/latest"), line("r", "cat notes/latest")]),
+    );
+    assert!(codes(&itself).contains(&Code::ResourceRestricted), "{:#?}", itself.reasons);
     // A link adds what it leads to, and hides nothing.
     let hidden =
         plan("Note it", json!([line("ln", "ln -s ./tmp infra/prod"), line("w", "echo x > infra/prod/main.tf")]));
