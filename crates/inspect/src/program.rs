@@ -9,6 +9,7 @@ mod find;
 mod options;
 mod own;
 mod script;
+mod sed;
 mod sources;
 mod special;
 mod tasks;

@@ -1,0 +1,162 @@
+//! Scripts of `sed`: files that they read and write, commands that they run (POSIX `sed`; GNU sed manual).
+
+use countersign_plan::tool::Effect;
+
+use crate::inspection::{FindingKind, UnknownKind};
+use crate::machine::{Machine, Stream, Word};
+
+impl Machine<'_> {
+    /// A script of `sed`.
+    pub(crate) fn sed(&mut self, word: &Word) {
+        let Some(script) = word.constant().map(str::to_owned) else {
+            let prefix = word.prefix();
+            let command = prefix.trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, ',' | '$' | ' ' | '!'));
+            if word.has_hole() && !command.starts_with(['s', 'y', '/', 'p', 'd']) {
+                self.unknown(UnknownKind::Value, Effect::Execute, "the script of `sed` is not constant");
+            } else if !self.is_of_machine(word) {
+                // The unknown part stands inside a pattern or a replacement, unless it closes it.
+                self.unknown(UnknownKind::Value, Effect::Update, "a part of the script of `sed` is not constant");
+            }
+            return;
+        };
+        if falsifies(&script) {
+            let message = format!("`{}` rewrites what tests say, and not what they are about", self.by);
+            self.find(FindingKind::DisablesProtection, message);
+        }
+        for command in sed_commands(&script) {
+            match command {
+                SedCommand::Runs(Some(line)) => {
+                    self.script(&line, &Stream::unknown());
+                }
+                SedCommand::Runs(None) => {
+                    self.unknown(UnknownKind::Code, Effect::Execute, "the script of `sed` runs what it edits");
+                }
+                SedCommand::Reads(file) => {
+                    self.read_file(&Word::text(file));
+                }
+                SedCommand::Writes(file) if file.starts_with("/dev/std") => {}
+                SedCommand::Writes(file) => self.write_file(&Word::text(file), Stream::unknown(), false),
+                SedCommand::Unreadable => {
+                    self.unknown(UnknownKind::Syntax, Effect::Execute, "the script of `sed` cannot be read");
+                }
+            }
+        }
+    }
+
+    /// Whether all that is unknown of a word is what programs say of this machine: its name, the date, a count.
+    fn is_of_machine(&self, word: &Word) -> bool {
+        let origin = self.origin_of(word);
+        word.has_hole() && origin.sources.is_empty() && !origin.remote && !origin.decoded
+    }
+}
+
+/// Whether a script turns failures into successes: `s/FAILED/PASSED/`, `s/assert .*/assert True/`.
+fn falsifies(script: &str) -> bool {
+    let lower = script.to_ascii_lowercase();
+    let turned = lower.split(['\n', ';']).any(|command| {
+        let mut parts = command.trim().splitn(3, ['/', '|', '#', ',']);
+        let (head, from, to) = (parts.next().unwrap_or(""), parts.next().unwrap_or(""), parts.next().unwrap_or(""));
+        head.ends_with('s') && from.contains("fail") && to.contains("pass")
+    });
+    turned
+        || ["assert true", "asserttrue(true)", "expect(true)", "assert(true)"]
+            .iter()
+            .any(|always| lower.contains(always))
+}
+
+enum SedCommand {
+    Runs(Option<String>),
+    Reads(String),
+    Writes(String),
+    Unreadable,
+}
+
+/// The commands of a `sed` script that reach outside of it.
+fn sed_commands(script: &str) -> Vec<SedCommand> {
+    let mut out = Vec::new();
+    let mut rest = script;
+    while let Some(c) = rest.chars().next() {
+        let after = rest.get(c.len_utf8()..).unwrap_or("");
+        match c {
+            ' ' | '\t' | '\n' | ';' | '{' | '}' | ',' | '!' | '$' | '+' | '~' | '0'..='9' => rest = after,
+            '/' => match past(after, '/') {
+                Some((_, tail)) => rest = tail.trim_start_matches(['I', 'M']),
+                None => return unreadable(out),
+            },
+            '\\' => {
+                let Some(mark) = after.chars().next() else { return unreadable(out) };
+                match past(after.get(mark.len_utf8()..).unwrap_or(""), mark) {
+                    Some((_, tail)) => rest = tail.trim_start_matches(['I', 'M']),
+                    None => return unreadable(out),
+                }
+            }
+            '=' | 'd' | 'D' | 'g' | 'G' | 'h' | 'H' | 'l' | 'n' | 'N' | 'p' | 'P' | 'q' | 'Q' | 'x' | 'z' | 'F' => {
+                rest = after
+            }
+            '#' | 'a' | 'i' | 'c' | ':' | 'b' | 't' | 'T' | 'v' => {
+                let end: &[char] = if matches!(c, 'b' | 't' | 'T') { &['\n', ';', '}'] } else { &['\n'] };
+                rest = after.find(end).and_then(|at| after.get(at..)).unwrap_or("");
+            }
+            'r' | 'R' | 'w' | 'W' | 'e' => {
+                let end = after.find('\n').unwrap_or(after.len());
+                let (argument, tail) = after.split_at(end);
+                let argument = argument.trim().to_owned();
+                out.push(match c {
+                    'e' => SedCommand::Runs((!argument.is_empty()).then_some(argument)),
+                    'r' | 'R' => SedCommand::Reads(argument),
+                    _ => SedCommand::Writes(argument),
+                });
+                rest = tail;
+            }
+            's' | 'y' => {
+                let Some(mark) = after.chars().next() else { return unreadable(out) };
+                let parts =
+                    past(after.get(mark.len_utf8()..).unwrap_or(""), mark).and_then(|(_, tail)| past(tail, mark));
+                let Some((_, mut tail)) = parts else { return unreadable(out) };
+                while let Some(flag) = tail.chars().next().filter(|_| c == 's') {
+                    match flag {
+                        'g' | 'p' | 'i' | 'I' | 'm' | 'M' | '0'..='9' => tail = tail.get(1..).unwrap_or(""),
+                        'e' => {
+                            out.push(SedCommand::Runs(None));
+                            tail = tail.get(1..).unwrap_or("");
+                        }
+                        'w' => {
+                            let end = tail.find('\n').unwrap_or(tail.len());
+                            out.push(SedCommand::Writes(tail.get(1..end).unwrap_or("").trim().to_owned()));
+                            tail = tail.get(end..).unwrap_or("");
+                        }
+                        _ => break,
+                    }
+                }
+                rest = tail;
+            }
+            _ => return unreadable(out),
+        }
+    }
+    out
+}
+
+fn unreadable(mut out: Vec<SedCommand>) -> Vec<SedCommand> {
+    out.push(SedCommand::Unreadable);
+    out
+}
+
+/// What stands before the next unescaped `mark`, and what follows; a mark in brackets does not count.
+fn past(text: &str, mark: char) -> Option<(&str, &str)> {
+    let mut escaped = false;
+    let mut bracket = false;
+    for (i, c) in text.char_indices() {
+        if escaped {
+            escaped = false;
+        } else if c == '\\' {
+            escaped = true;
+        } else if c == mark && !bracket {
+            return Some((text.get(..i)?, text.get(i + c.len_utf8()..)?));
+        } else if c == '[' && mark != '[' {
+            bracket = text.get(i..).is_some_and(|rest| rest.contains(']')) && mark != ']';
+        } else if c == ']' {
+            bracket = false;
+        }
+    }
+    None
+}
