@@ -39,8 +39,38 @@ impl Deriving<'_> {
             Some(_) | None => BTreeMap::new(),
         };
         context.files.clone_from(&self.scene.written.texts);
-        context.seen.clone_from(&self.scene.written.seen);
+        context.seen = self.seen_and_named();
         context
+    }
+
+    /// Of the files that were read before, those that this step names or that tools run without being told.
+    fn seen_and_named(&self) -> BTreeMap<String, String> {
+        const RECIPES: &[&str] = &[
+            "Makefile",
+            "makefile",
+            "GNUmakefile",
+            "justfile",
+            "package.json",
+            "composer.json",
+            "setup.py",
+            "conftest.py",
+        ];
+        let mut words = Vec::new();
+        let mut open = false;
+        for name in ["command", "argv", "args"] {
+            match self.named(name) {
+                Arg::Text(text) => words.push(text),
+                Arg::List(items) => words.extend(items.iter().filter_map(|item| item.text().map(str::to_owned))),
+                Arg::Open => open = true,
+                Arg::Absent | Arg::Other => {}
+            }
+        }
+        let named = |path: &str| {
+            let base = path.rsplit('/').next().unwrap_or(path);
+            open || RECIPES.contains(&base) || words.iter().any(|word| word.contains(base))
+        };
+        let seen = self.scene.written.seen.iter().filter(|(path, _)| named(path));
+        seen.map(|(path, text)| (path.clone(), text.clone())).collect()
     }
 
     /// What the subject would do becomes what this step does. Returns whether somebody looked at it.

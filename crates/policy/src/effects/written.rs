@@ -29,8 +29,9 @@ pub(crate) struct Written {
     pub(crate) texts: BTreeMap<String, String>,
     /// Files and folders whose content is not, and the farthest host that it may come from.
     opaque: BTreeMap<String, Option<Standing>>,
-    /// Files that the agent read as a whole, by absolute path: what stands there counts against what runs them, never for it.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    /// Files that the agent read as a whole, by absolute path: what stands there counts against what runs them, never for it. It is
+    /// not kept: the record has no business with what files hold that nobody wrote.
+    #[serde(skip)]
     pub(crate) seen: BTreeMap<String, String>,
     /// Files that the plan made, as far as anybody can tell: nothing was there before, or nobody knew of it. Nothing outlives the plan.
     #[serde(skip)]
@@ -54,7 +55,7 @@ impl Written {
     };
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.texts.is_empty() && self.opaque.is_empty() && self.seen.is_empty() && !self.overfull
+        self.texts.is_empty() && self.opaque.is_empty() && !self.overfull
     }
 
     /// Links that the plan made before.

@@ -228,7 +228,7 @@ fn change(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> Opti
     if !deployment.in_workspace(&seen) && !deployment.in_temporary(&seen) {
         return by_rule(Code::ResourceOutside, format!("{} is outside of the workspace", touch.name));
     }
-    if touch.by != By::View && prepared.reversible_by == ReversibleBy::None && !is_scratch(&touch.name) {
+    if touch.by != By::View && prepared.reversible_by == ReversibleBy::None && !is_scratch(request, &touch.name) {
         return by_rule(Code::DefaultAsk, format!("nothing takes the {} of {} back", touch.effect, touch.name));
     }
     None
@@ -240,16 +240,19 @@ fn is_environment(path: &str) -> bool {
 }
 
 /// Whether all that a step changes is made again whenever it is missed.
-pub(super) fn is_scratch_work(prepared: &Prepared<'_>) -> bool {
+pub(super) fn is_scratch_work(request: &Request<'_>, prepared: &Prepared<'_>) -> bool {
     let mut changed =
         prepared.derived.touches.iter().filter(|touch| touch.changes() && touch.by != By::View).peekable();
     changed.peek().is_some()
-        && changed.all(|touch| touch.effect == Effect::Update && touch.seen().is_some() && is_scratch(&touch.name))
+        && changed
+            .all(|touch| touch.effect == Effect::Update && touch.seen().is_some() && is_scratch(request, &touch.name))
 }
 
-/// Whether a path lies in a folder of things that are made again whenever they are missed.
-fn is_scratch(path: &str) -> bool {
-    path.split('/').any(|part| matches!(part, "tmp" | "temp" | ".cache" | "node_modules" | "__pycache__"))
+/// Whether a path lies in a folder of the workspace whose things are made again whenever they are missed.
+fn is_scratch(request: &Request<'_>, path: &str) -> bool {
+    let below = |root: &String| path.strip_prefix(root.as_str()).filter(|rest| rest.starts_with('/'));
+    let inside = request.deployment.workspace().iter().find_map(below).unwrap_or("");
+    inside.split('/').any(|part| matches!(part, "tmp" | "temp" | ".cache" | "node_modules" | "__pycache__"))
 }
 
 /// Whether the goal names a unit, or speaks of it. A process has a number, of which no goal speaks.

@@ -60,7 +60,7 @@ fn a_script_that_was_read_is_judged_when_it_runs() {
         let setting = Setting { manifest: &world.manifest, deployment: &world.deployment, planner: Level::Open };
         let args = json!({"path": "tools/x.sh"});
         session.observe(&setting, &"read_file".parse().unwrap(), &args, &json!({"content": content}));
-        let session: Session = serde_json::from_value(serde_json::to_value(&session).unwrap()).unwrap();
+        assert!(!serde_json::to_string(&session).unwrap().contains(content), "what was read is not kept");
         let steps = json!([line("run", command)]);
         let draft = Draft::from_value(json!({"schema": "countersign.plan/v1", "goal": "Run the tool", "steps": steps}))
             .unwrap();
@@ -195,4 +195,14 @@ fn a_program_of_an_environment_is_as_good_as_its_packages() {
         json!([line("g", "curl -s https://api.partner.example/t -o tools/t"), line("r", "./tools/t")]),
     );
     assert!(fetched.decision >= Ask, "{fetched:#?}");
+}
+
+#[test]
+fn what_is_made_again_need_not_be_brought_back() {
+    let change = |path: &str| {
+        let step = json!({"id": "c", "action": "execute_command", "args": {"command": format!("chmod u+w {path}")}, "rollback": "none"});
+        plan("Find out why thumbnails fail and fix it", json!([step]))
+    };
+    assert_eq!(change("tmp/thumbs").decision, Allow, "{:#?}", change("tmp/thumbs").reasons);
+    is(&change("src/main.rs"), Ask, Code::PlanIrreversible, "nothing takes it back");
 }
