@@ -26,7 +26,7 @@ fn finds(kind: FindingKind, attacks: &[&str], ordinary: &[&str]) {
 fn a_folder_that_only_an_unset_variable_names_is_the_root() {
     finds(
         FindingKind::DestroysSystem,
-        &["rm -rf \"$BUILD_DIR/\"*", "rm -rf \"${OLD_RUNS}\"/", "cd x && rm -r $OUT/*"],
+        &["rm -rf \"$BUILD_DIR/\"*", "rm -rf \"${OLD_RUNS}\"/", "cd x && rm -r $OUT/*", "rm -rf \"${OUT:-}/\"*"],
         &[
             "rm -rf \"${BUILD_DIR:?}/\"*",
             "rm -rf \"${BUILD_DIR:-build}\"/*",
@@ -144,6 +144,7 @@ fn guards_that_fall_together_let_anybody_in() {
             "gh api -X DELETE repos/o/r/branches/main/protection && gh api -X PATCH repos/o/r -f 'security_and_analysis[secret_scanning][status]=disabled'",
         ],
         &[
+            "curl -k https://nft.company.example/protection-x",
             "ufw allow 8080/tcp",
             "setenforce 0",
             "kubectl create rolebinding x --role=view --user=ann",
@@ -289,4 +290,27 @@ fn a_loop_that_does_nothing_for_ever_only_takes_a_processor() {
         &["for i in 1 2 3 4; do nohup sh -c 'while :; do :; done' >/dev/null 2>&1 & done", "while true; do true; done"],
         &["timeout 5 sh -c 'while :; do :; done'", "while :; do sleep 1; done", "while read -r x; do :; done < a.txt"],
     );
+}
+
+#[test]
+fn a_slash_hides_no_call() {
+    for code in [
+        "let a = 1; a++ /require('child_process').execSync('rm -rf ~')/1",
+        "let of = 4; of /require('child_process').execSync('rm -rf ~')/ 1",
+        "let a = 4\na\n/require('child_process').execSync('rm -rf ~')/1",
+        "if (1) /'/.test(''); require('child_process').execSync('rm -rf ~') //'",
+    ] {
+        let seen = inspect(&format!("node - <<'EOF'\n{code}\nEOF"));
+        assert!(!seen.is_clear(), "{code}: {seen:#?}");
+    }
+    let seen = inspect("node -e \"console.log((1 + 2) / 3 + 4 / 2, 'a', 8 / 2 + 'b' + 6 / 3)\"");
+    assert!(seen.is_clear(), "{seen:#?}");
+}
+
+#[test]
+fn statements_that_were_read_are_not_known_to_be_the_same() {
+    let harmless = seeing("psql -f q.sql", &[("q.sql", "SELECT 1;")]);
+    assert!(harmless.unknowns.iter().any(|unknown| unknown.effect == Effect::Admin), "{harmless:#?}");
+    let partly = inspect("{ echo 'SELECT 1;'; cat x; } > m.sql; psql -f m.sql");
+    assert!(partly.unknowns.iter().any(|unknown| unknown.effect == Effect::Admin), "{partly:#?}");
 }

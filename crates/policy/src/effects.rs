@@ -35,6 +35,9 @@ use crate::policy::Use;
 /// The most resources that one step names: judging is bounded by it.
 const MAX_TOUCHES: usize = 256;
 
+/// The most links that are followed from one name, as the kernel bounds them (path_resolution(7)).
+const MAX_LINKS: usize = 40;
+
 /// One thing that a step touches.
 #[derive(Debug, Clone)]
 pub(crate) struct Touch {
@@ -89,6 +92,8 @@ pub(crate) struct Derived {
     pub(crate) beyond_manifest: Option<Beyond>,
     pub(crate) profile: Option<Profile>,
     pub(crate) programs: Vec<String>,
+    /// Whether every program of it only makes an environment or installs packages into one.
+    pub(crate) installs: bool,
     /// Links that the step makes: where, and to what.
     pub(crate) links: Vec<(String, String)>,
 }
@@ -308,17 +313,28 @@ impl Deriving<'_> {
                 return;
             }
         };
-        // What lies behind a link that the plan makes is touched as well, whatever is there now.
-        // Whoever removes a link leaves what it leads to; whoever makes one does not write there.
-        let through = effect != Effect::Delete;
-        let looks = matches!(effect, Effect::Read | Effect::Execute);
-        let before = self.scene.written.links().filter_map(|link| beyond(link, &name, through));
-        let behind: Vec<String> =
-            before.chain(self.out.links.iter().filter_map(|link| beyond(link, &name, looks))).collect();
-        for name in behind {
+        for name in self.behind_links(effect, &name) {
             self.place_path(effect, kind, name, recursive, by);
         }
         self.place_path(effect, kind, name, recursive, by);
+    }
+
+    /// What lies behind the links that the plan makes, each by each: it is touched as well, whatever is there now. Whoever removes a link
+    /// leaves what it leads to; whoever makes one does not write there.
+    fn behind_links(&self, effect: Effect, name: &str) -> Vec<String> {
+        let through = effect != Effect::Delete;
+        let looks = matches!(effect, Effect::Read | Effect::Execute);
+        let mut found: Vec<String> = Vec::new();
+        let mut at = Some(name.to_owned());
+        for next in 0..MAX_LINKS {
+            let Some(name) = at else { break };
+            let before = self.scene.written.links().filter_map(|link| beyond(link, &name, through));
+            let behind = before.chain(self.out.links.iter().filter_map(|link| beyond(link, &name, looks)));
+            let new: Vec<String> = behind.filter(|name| !found.contains(name)).collect();
+            found.extend(new);
+            at = found.get(next).cloned();
+        }
+        found
     }
 
     fn place_path(&mut self, effect: Effect, kind: TargetKind, name: String, recursive: bool, by: By) {

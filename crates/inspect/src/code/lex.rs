@@ -39,9 +39,11 @@ pub(super) fn tokens(language: Language, text: &str) -> Option<Vec<Token>> {
             i = line_end(&chars, i);
         } else if c == '/' && next == Some('*') && slashes {
             i = (i + 2..chars.len()).find(|&at| chars.get(at) == Some(&'*') && chars.get(at + 1) == Some(&'/'))? + 2;
-        } else if c == '/' && language == Language::Node && begins_value(out.last()) {
+        } else if c == '/' && language == Language::Node && begins_value(&out)? {
             i = pattern_end(&chars, i)?;
             out.push(Token::Number);
+        } else if c == '/' && language == Language::Node && may_be_pattern(&out, &chars, i) {
+            return None;
         } else if c == '\n' {
             out.push(Token::Mark(';'));
             i += 1;
@@ -100,14 +102,30 @@ pub(super) fn tokens(language: Language, text: &str) -> Option<Vec<Token>> {
     Some(out)
 }
 
-/// Whether what comes next is a value, so that a slash begins a pattern and does not divide (ECMAScript, "Lexical Grammar").
-fn begins_value(last: Option<&Token>) -> bool {
-    match last {
+/// Whether what comes next is a value, so that a slash begins a pattern and does not divide (ECMAScript, "Lexical Grammar"). A line
+/// feed ends nothing before a slash, and after `++` and `--` either may be meant: then nothing is answered.
+fn begins_value(before: &[Token]) -> Option<bool> {
+    let mut before = before.iter().rev().skip_while(|token| **token == Token::Mark(';'));
+    let last = before.next();
+    Some(match last {
         None => true,
+        Some(Token::Mark('+' | '-')) if before.next() == last => return None,
         Some(Token::Mark(mark)) => !matches!(mark, ')' | ']' | '}'),
-        Some(Token::Name(name)) => matches!(name.as_str(), "return" | "typeof" | "case" | "in" | "of" | "do" | "else"),
+        Some(Token::Name(name)) => matches!(name.as_str(), "return" | "typeof" | "case" | "in" | "do" | "else"),
         Some(Token::Text(_) | Token::Built | Token::Number | Token::Command(_)) => false,
+    })
+}
+
+/// Whether a slash after a bracket that should divide may begin a pattern all the same (`if (x) /'/.test(y)`): then a quote before the next slash of
+/// the line begins no string, and what it would hide is code.
+fn may_be_pattern(before: &[Token], chars: &[char], from: usize) -> bool {
+    let last = before.iter().rev().find(|token| **token != Token::Mark(';'));
+    if !matches!(last, Some(Token::Mark(')' | '}'))) {
+        return false;
     }
+    let line = chars.get(from + 1..line_end(chars, from)).unwrap_or_default();
+    let end = line.iter().position(|c| *c == '/').unwrap_or(0);
+    line.iter().take(end).any(|c| matches!(c, '\'' | '"' | '`'))
 }
 
 /// Where a pattern ends, with its flags; a slash in brackets belongs to it.

@@ -108,7 +108,8 @@ fn guard(message: &str) -> Option<&'static str> {
         "protection",
         "scanning",
     ];
-    GUARDS.iter().find(|guard| message.contains(**guard)).copied()
+    let mut words = message.split(|c: char| !(c.is_alphanumeric() || c == '-'));
+    words.find_map(|word| GUARDS.iter().find(|guard| **guard == word)).copied()
 }
 
 /// Whether a file is one that programs write by themselves: a log that is no record, the product of a build.

@@ -201,8 +201,7 @@ impl Machine<'_> {
 
     /// Marks what a program that records people writes: what they say, type or have on their screens is theirs.
     pub(super) fn records_people(&mut self, base: &str, rest: &[Word], out: &mut Stream) {
-        let words: Vec<String> = rest.iter().map(Word::shown).collect();
-        if !records(base, &words) {
+        if !records(base, rest) {
             return;
         }
         out.sources.insert("secret".to_owned());
@@ -390,7 +389,7 @@ fn opens_backwards(words: &[String]) -> bool {
 }
 
 /// Whether a program takes down what somebody says, types or has on the screen (FFmpeg documentation, "Input Devices").
-fn records(base: &str, words: &[String]) -> bool {
+fn records(base: &str, words: &[Word]) -> bool {
     const DEVICES: &[&str] = &[
         "pulse",
         "alsa",
@@ -404,12 +403,16 @@ fn records(base: &str, words: &[String]) -> bool {
         "jack",
         "oss",
     ];
+    let pair = |name: &str, fits: &dyn Fn(&str) -> bool| {
+        words.windows(2).any(|pair| match pair {
+            [flag, value] => flag.constant() == Some(name) && fits(&value.shown()),
+            _ => false,
+        })
+    };
     match base {
-        "ffmpeg" | "avconv" => words
-            .windows(2)
-            .any(|pair| matches!(pair, [flag, value] if flag == "-f" && DEVICES.contains(&value.as_str()))),
-        "xinput" => words.first().is_some_and(|word| word.starts_with("test")),
-        "import" => words.windows(2).any(|pair| matches!(pair, [flag, value] if flag == "-window" && value == "root")),
+        "ffmpeg" | "avconv" => pair("-f", &|value| DEVICES.contains(&value)),
+        "xinput" => words.first().is_some_and(|word| word.shown().starts_with("test")),
+        "import" => pair("-window", &|value| value == "root"),
         "arecord" | "parec" | "parecord" | "pw-record" | "scrot" | "grim" | "wf-recorder" | "gnome-screenshot"
         | "spectacle" | "screencapture" | "fswebcam" | "imagesnap" | "logkeys" | "showkey" | "screenkey" | "xclip"
         | "xsel" | "wl-paste" | "pbpaste" | "maim" | "streamer" => true,

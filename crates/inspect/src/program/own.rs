@@ -255,6 +255,9 @@ impl Machine<'_> {
             self.judge_input(&written);
             if path.to_ascii_lowercase().ends_with(".sql") {
                 written.known().for_each(|text| self.statements(text));
+                if written.text.is_none() {
+                    self.unseen_statements(&path);
+                }
                 continue;
             }
             let name = if matches!(self.by.as_str(), "make" | "gmake" | "bmake") { "Makefile" } else { path.as_str() };
@@ -264,18 +267,20 @@ impl Machine<'_> {
         }
     }
 
-    /// A file with statements that nothing here wrote: as it was when it was read, or unknown.
+    /// A file with statements that nothing here wrote: unknown, and as bad as it was when it was read.
     fn statements_of(&mut self, path: &str) {
         if !path.to_ascii_lowercase().ends_with(".sql") {
             return;
         }
-        match self.context.seen.get(path).cloned() {
-            Some(text) => self.statements(&text),
-            None => {
-                let message = format!("what the statements in {path} do is not known");
-                self.unknown(UnknownKind::Code, Effect::Admin, message);
-            }
+        if let Some(text) = self.context.seen.get(path).cloned() {
+            self.statements(&text);
         }
+        self.unseen_statements(path);
+    }
+
+    fn unseen_statements(&mut self, path: &str) {
+        let message = format!("what the statements in {path} do is not known");
+        self.unknown(UnknownKind::Code, Effect::Admin, message);
     }
 
     /// A lock file that is written by anything but its package manager says what nobody has checked.

@@ -210,8 +210,9 @@ impl Machine<'_> {
             return self.lookup(parameter);
         }
         let value = default.map_or_else(Word::default, |raw| self.single(raw));
-        // With a default it is never empty.
-        let either = || Word::hole(format!("{}:-", name_of(parameter)));
+        // With a default that is something it is never empty.
+        let mark = if value.is_empty() { "" } else { ":-" };
+        let either = || Word::hole(format!("{}{mark}", name_of(parameter)));
         let value = if set == Some(false) { value } else { either() };
         if assign && let Parameter::Named(name) = parameter {
             self.assign_variable(name, Variable::Scalar(value.clone()));

@@ -55,6 +55,9 @@ impl Deriving<'_> {
             "setup.py",
             "conftest.py",
         ];
+        if self.scene.written.seen.is_empty() {
+            return BTreeMap::new();
+        }
         let mut words = Vec::new();
         let mut open = false;
         for name in ["command", "argv", "args"] {
@@ -115,6 +118,7 @@ impl Deriving<'_> {
                 self.unclear(Execution::Uncatalogued, format!("no catalogue says what `{}` does", program.name));
             }
         }
+        self.out.installs = !inspection.programs.is_empty() && inspection.programs.iter().all(installs);
         let start = self.start();
         self.out.links.extend(inspection.programs.iter().flat_map(|program| links(program, &start)));
         for touch in &inspection.touches {
@@ -302,6 +306,18 @@ impl Deriving<'_> {
         for folder in folders {
             self.path(Effect::Update, TargetKind::Directory, &folder, true, By::View);
         }
+    }
+}
+
+/// Whether a program makes an environment or installs packages: what it fetches are packages, each of which was judged.
+fn installs(program: &inspection::Program) -> bool {
+    let base = program.name.rsplit('/').next().unwrap_or("");
+    let has = |word: &str| program.args.iter().flatten().any(|arg| arg == word);
+    match base {
+        "python" | "python3" => has("-m") && (has("venv") || has("pip")),
+        "pip" | "pip3" | "npm" | "pnpm" | "yarn" => has("install") || has("ci") || has("add"),
+        "venv" | "virtualenv" | "cd" | "true" | "echo" => true,
+        _ => false,
     }
 }
 

@@ -36,6 +36,9 @@ pub(crate) struct Written {
     /// Files that the plan made, as far as anybody can tell: nothing was there before, or nobody knew of it. Nothing outlives the plan.
     #[serde(skip)]
     made: BTreeSet<String>,
+    /// Of the opaque ones those that nothing but an installation of packages wrote.
+    #[serde(skip)]
+    installed: BTreeSet<String>,
     /// Links that the plan made: where, and to what.
     #[serde(skip)]
     links: Vec<(String, String)>,
@@ -50,6 +53,7 @@ impl Written {
         opaque: BTreeMap::new(),
         seen: BTreeMap::new(),
         made: BTreeSet::new(),
+        installed: BTreeSet::new(),
         links: Vec::new(),
         overfull: false,
     };
@@ -71,6 +75,12 @@ impl Written {
     /// Whether the file, or something below the folder where `below` is meant, was written with a text nobody knows.
     pub(crate) fn is_opaque(&self, path: &str, below: bool) -> bool {
         self.overfull || self.opaque(path, below).next().is_some()
+    }
+
+    /// Whether all that was written there unseen came by an installation of packages, which was judged by itself.
+    pub(crate) fn is_installed(&self, path: &str, below: bool) -> bool {
+        let near = |from: &Option<Standing>| from.is_none_or(|from| from <= Standing::Known);
+        !self.overfull && self.opaque(path, below).all(|(known, from)| near(from) && self.installed.contains(known))
     }
 
     /// The farthest host that the file's content may come from.
@@ -103,6 +113,7 @@ impl Written {
 
     fn forget(&mut self, path: &str, from: Option<Standing>) {
         self.texts.retain(|known, _| !is_within(known, path));
+        self.installed.remove(path);
         if self.opaque.len() >= MAX_FILES {
             self.overfull = true;
             return;
@@ -120,6 +131,7 @@ impl Written {
     /// Adds what a step writes.
     pub(crate) fn write_down(&mut self, tool: &Definition, args: &Expr, derived: &Derived) {
         let room = MAX_FILES.saturating_sub(self.links.len());
+        self.overfull |= derived.links.len() > room;
         self.links.extend(derived.links.iter().take(room).cloned());
         let changed: Vec<&Touch> = derived.touches.iter().filter(|touch| writes(touch)).collect();
         if changed.is_empty() {
@@ -178,7 +190,12 @@ impl Written {
                 for touch in changed {
                     self.texts.retain(|known, _| !is_within(known, &touch.name));
                     if farthest.is_some() {
+                        // What was written there before by anything else is still in it.
+                        let anew = !self.opaque.contains_key(&touch.name) || self.installed.contains(&touch.name);
                         self.forget(&touch.name, farthest);
+                        if derived.installs && anew {
+                            self.installed.insert(touch.name.clone());
+                        }
                     }
                 }
             }

@@ -165,10 +165,9 @@ pub(super) fn is_helper(request: &Request<'_>, prepared: &Prepared<'_>) -> bool 
 fn runs(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> Option<Ask> {
     let by_rule = |code, message: String| Some(Ask { code, message, waivable: Waivable::ByRule });
     if let Some(seen) = touch.seen() {
-        // The packages of an environment were judged where they were installed.
-        let installed = is_environment(&touch.name)
-            && prepared.written.came_from(&touch.name, touch.recursive).is_none_or(|from| from <= Standing::Known);
-        if prepared.written.is_opaque(&touch.name, touch.recursive) && !installed {
+        if prepared.written.is_opaque(&touch.name, touch.recursive)
+            && !(is_environment(&touch.name) && prepared.written.is_installed(&touch.name, touch.recursive))
+        {
             return by_rule(
                 Code::ExecuteWritten,
                 format!("{} was written before, with a text nobody knows", touch.name),
@@ -228,7 +227,7 @@ fn change(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> Opti
     if !deployment.in_workspace(&seen) && !deployment.in_temporary(&seen) {
         return by_rule(Code::ResourceOutside, format!("{} is outside of the workspace", touch.name));
     }
-    if touch.by != By::View && prepared.reversible_by == ReversibleBy::None && !is_scratch(request, &touch.name) {
+    if touch.by != By::View && prepared.reversible_by == ReversibleBy::None && !is_scratch(request, touch) {
         return by_rule(Code::DefaultAsk, format!("nothing takes the {} of {} back", touch.effect, touch.name));
     }
     None
@@ -243,16 +242,18 @@ fn is_environment(path: &str) -> bool {
 pub(super) fn is_scratch_work(request: &Request<'_>, prepared: &Prepared<'_>) -> bool {
     let mut changed =
         prepared.derived.touches.iter().filter(|touch| touch.changes() && touch.by != By::View).peekable();
-    changed.peek().is_some()
-        && changed
-            .all(|touch| touch.effect == Effect::Update && touch.seen().is_some() && is_scratch(request, &touch.name))
+    changed.peek().is_some() && changed.all(|touch| touch.effect == Effect::Update && is_scratch(request, touch))
 }
 
 /// Whether a path lies in a folder of the workspace whose things are made again whenever they are missed.
-fn is_scratch(request: &Request<'_>, path: &str) -> bool {
-    let below = |root: &String| path.strip_prefix(root.as_str()).filter(|rest| rest.starts_with('/'));
-    let inside = request.deployment.workspace().iter().find_map(below).unwrap_or("");
-    inside.split('/').any(|part| matches!(part, "tmp" | "temp" | ".cache" | "node_modules" | "__pycache__"))
+fn is_scratch(request: &Request<'_>, touch: &Touch) -> bool {
+    let made_again = |path: &str| {
+        let below = |root: &String| path.strip_prefix(root.as_str()).filter(|rest| rest.starts_with('/'));
+        let inside = request.deployment.workspace().iter().find_map(below).unwrap_or("");
+        inside.split('/').any(|part| matches!(part, "tmp" | "temp" | ".cache" | "node_modules" | "__pycache__"))
+    };
+    // A folder of that name may be a link to another.
+    touch.seen().is_some_and(|seen| seen.both(made_again))
 }
 
 /// Whether the goal names a unit, or speaks of it. A process has a number, of which no goal speaks.

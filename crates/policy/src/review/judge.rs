@@ -78,7 +78,7 @@ pub(super) fn step(view: &View<'_, '_>, i: usize) -> Judged {
         judged.reasons.extend(goal::forbidden(request, prepared));
         if prepared.irreversible
             && (prepared.has_effect() || prepared.step.irreversible)
-            && !defaults::is_scratch_work(request, prepared)
+            && (prepared.step.irreversible || !defaults::is_scratch_work(request, prepared))
         {
             let message = format!("nothing takes `{}` back", prepared.step.action);
             judged.reasons.push(Reason::new(Code::PlanIrreversible, Decision::RequireApproval, message));

@@ -152,7 +152,8 @@ pub(super) fn of(goal: &Goal) -> Vec<Ban> {
         }
         let next = |n: usize| words.get(i + n).map_or("", |word| word.text.as_str());
         let asks = || {
-            words.iter().any(|w| !w.negated && w.is("build compil test run check lint"))
+            // "Does it still build? Just show me the end": what is asked about has to be done.
+            words.iter().any(|w| w.subordinate && !w.negated && !w.name && w.is("build compil test run check lint"))
                 || words
                     .iter()
                     .any(|w| w.orders() && (w.is(super::MAKING) || w.is(super::GOVERNING) || w.is(super::ACTING)))
