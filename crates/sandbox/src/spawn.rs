@@ -258,7 +258,7 @@ fn no_other_ids() -> SpawnError {
 /// none may forbid it for good (`user_namespaces(7)`, `/proc/PID/setgroups`).
 fn keeps_groups(privilege: Privilege) -> bool {
     let forbidden = || std::fs::read_to_string("/proc/self/setgroups").is_ok_and(|word| word.starts_with("deny"));
-    (privilege == Privilege::Ordinary || forbidden()) && sys::has_supplementary_groups()
+    sys::has_supplementary_groups() && (privilege == Privilege::Ordinary || forbidden())
 }
 
 const NAMESPACE_FLAGS: [(Layer, i32); 7] = [

@@ -152,7 +152,8 @@ impl Zygote<'_> {
             }
         }
         for (id, exited) in ended {
-            self.children.remove(&id);
+            // Its mounts are taken apart when it is dropped: the monitor need not wait for that.
+            let _ended = self.children.remove(&id);
             self.tell(id, from_zygote::Kind::Exited(exited), &[])?;
         }
         Ok(())

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{CWD, Mode, OFlags};
 use rustix::process::{Signal, WaitId, WaitIdOptions, WaitIdStatus, pidfd_send_signal, waitid};
 use serde::{Deserialize, Serialize};
 
@@ -59,6 +60,8 @@ pub struct Confined {
     ended: Option<Exit>,
     /// Removed after the tree is gone.
     _group: Option<Group>,
+    /// The child's mount namespace, so that its end does not wait until the mounts are taken apart, which is done when this is dropped.
+    mounts: OnceCell<OwnedFd>,
 }
 
 impl Confined {
@@ -81,6 +84,7 @@ impl Confined {
             violation: OnceCell::new(),
             ended: None,
             _group: group,
+            mounts: OnceCell::new(),
         }
     }
 
@@ -136,6 +140,9 @@ impl Confined {
         let until = Instant::now() + deadline;
         // The child needs longer to seal itself than this takes.
         self.settled.set(Some(Settled::read(self.pid, &self.expectation)));
+        if let Ok(mounts) = mount_namespace(self.pid) {
+            let _ = self.mounts.set(mounts);
+        }
         let length = self.first_length(control, until, deadline)?;
         let length = usize::try_from(u32::from_le_bytes(length)).unwrap_or(usize::MAX);
         if length > MOST_ANNOUNCED {
@@ -278,6 +285,10 @@ impl Exit {
             (None, None) => Self::Signal(libc::SIGKILL),
         }
     }
+}
+
+fn mount_namespace(pid: u32) -> rustix::io::Result<OwnedFd> {
+    rustix::fs::openat(CWD, format!("/proc/{pid}/ns/mnt"), OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
 }
 
 /// Waits until a descriptor is readable or closed; `false` when time is up.
