@@ -180,6 +180,15 @@ impl Machine<'_> {
         if statement && seen.importing == Importing::Members {
             return;
         }
+        // `yield from a`, `raise a from b` (Python Language Reference): only with its second half is it an import.
+        let of_import = || matches!(after.get(1), Some(Token::Name(second)) if second == "import");
+        if language == Language::Python
+            && name == "from"
+            && matches!(after.first(), Some(Token::Name(_)))
+            && !of_import()
+        {
+            return;
+        }
         if table.imports.contains(name) {
             let named = argument(after, 0).and_then(constant);
             match (named, after.first()) {

@@ -310,6 +310,10 @@ impl<'a> Machine<'a> {
         }
         for from in &data.sources {
             self.out.flow(Flow { from: from.clone(), to: to.clone() });
+            // The environment and the memory of a process hold what it was given to keep.
+            if is_of_a_process(from) && ["/environ", "/mem", "kcore"].iter().any(|end| from.ends_with(end)) {
+                self.out.flow(Flow { from: "secret".to_owned(), to: to.clone() });
+            }
         }
         if let Some(text) = &data.text {
             self.secrets_in(text, &to);
@@ -348,6 +352,8 @@ impl<'a> Machine<'a> {
         self.effort.fresh += u32::from(append && !host.starts_with("/dev/"));
         if host.starts_with("/dev/tcp/") || host.starts_with("/dev/udp/") {
             let address = host.split('/').nth(3).unwrap_or("?").to_owned();
+            let texts: Vec<String> = data.known().map(str::to_owned).collect();
+            self.speaks(&texts, &Word::text(address.as_str()));
             self.send(&data, &Word::text(address));
             return;
         }

@@ -12,6 +12,7 @@ mod script;
 mod sed;
 mod sources;
 mod special;
+mod spoken;
 mod tasks;
 mod transfer;
 mod verbs;

@@ -80,6 +80,8 @@ pub(crate) struct Derived {
     pub(crate) touches: Vec<Touch>,
     /// What was found on the way: hidden text, addresses that cannot be read, forbidden statements.
     pub(crate) findings: Vec<Reason>,
+    /// Messages of those that say that a whole database goes.
+    pub(crate) databases: Vec<String>,
     /// Where references stand in what is touched.
     pub(crate) open: Vec<Open>,
     /// Data that commands send away.

@@ -9,6 +9,7 @@ mod crossing;
 mod declared;
 mod graph;
 mod ground;
+mod hours;
 mod label;
 mod proof;
 mod session;

@@ -186,6 +186,7 @@ impl Machine<'_> {
                 any(&["allUsers", "allAuthenticatedUsers"]) && any(&["admin", "Admin", "owner", "editor"])
             }
             "ssh" | "autossh" => opens_backwards(words),
+            "chmod" | "install" => words.iter().any(|word| sets_user(word)) && self.is_about_a_shell(words),
             _ => false,
         };
         if rules {
@@ -197,6 +198,20 @@ impl Machine<'_> {
         if base == "gh" && words.iter().any(|word| word.contains("secret_scanning") && word.contains("disabled")) {
             self.find(FindingKind::DisablesProtection, format!("{} ends the scanning for secrets", line()));
         }
+    }
+
+    /// Whether one of the words is a shell or another program that runs what it is told, or a copy of one that this line made.
+    fn is_about_a_shell(&self, words: &[String]) -> bool {
+        words.iter().any(|word| {
+            let copied = || {
+                let paths = self.paths(&Word::text(word.as_str()));
+                paths
+                    .iter()
+                    .filter_map(|path| self.files.get(path))
+                    .any(|file| file.sources.iter().any(|from| runs(from)))
+            };
+            runs(word) || copied()
+        })
     }
 
     /// Marks what a program that records people writes: what they say, type or have on their screens is theirs.
@@ -231,6 +246,31 @@ impl Machine<'_> {
             out.sources.insert("secret".to_owned());
         }
     }
+}
+
+/// Whether a mode lets a program run as its owner (chmod(1)).
+fn sets_user(mode: &str) -> bool {
+    let octal = mode.bytes().all(|b| b.is_ascii_digit()) && mode.trim_start_matches('0').len() == 4;
+    let value = mode.strip_prefix("--mode=").or_else(|| mode.strip_prefix("-m")).unwrap_or(mode);
+    let by_letter = |clause: &str| {
+        clause.split_once(['+', '=']).is_some_and(|(who, what)| {
+            what.contains('s') && who.chars().all(|c| "ugoa".contains(c)) && what.chars().all(|c| "rwxXst".contains(c))
+        })
+    };
+    (octal && mode.trim_start_matches('0').starts_with(['2', '4', '6']))
+        || value.split(',').any(by_letter)
+        || (value != mode && sets_user(value))
+}
+
+/// Whether a path is that of a program that runs what it is told.
+fn runs(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let bare = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+    [
+        "sh", "bash", "dash", "zsh", "ksh", "mksh", "fish", "ash", "tcsh", "csh", "busybox", "python", "perl", "ruby",
+        "node", "lua", "php", "env", "find", "vim", "vi", "awk", "gawk", "nmap", "tclsh", "expect", "gdb", "socat",
+    ]
+    .contains(&bare)
 }
 
 /// The host in an address that is an operand.

@@ -72,6 +72,7 @@ impl Machine<'_> {
         let mut i = 0;
         let mut interactive = false;
         let mut inline = false;
+        let mut only_reads = false;
         // With `-s` the script is the input, whatever words follow: they are its parameters (POSIX, sh).
         let mut from_input = false;
         while let Some(word) = rest.get(i) {
@@ -94,6 +95,7 @@ impl Machine<'_> {
                 short => {
                     inline |= short.starts_with('-') && short.contains('c');
                     interactive |= short.contains('i');
+                    only_reads |= short.starts_with('-') && short.contains('n');
                     from_input |= short.starts_with('-') && short.contains('s');
                     if short.contains('o') {
                         i += 1;
@@ -102,6 +104,15 @@ impl Machine<'_> {
             }
         }
         let rest = rest.get(i..).unwrap_or_default();
+        // "Read commands but do not execute them" (POSIX, `set -n`), which an interactive shell may ignore.
+        if only_reads && !interactive {
+            if !(inline || from_input) {
+                for file in rest {
+                    self.touch_path(Effect::Read, file, false);
+                }
+            }
+            return Stream::unknown();
+        }
         if inline {
             let Some((text, parameters)) = rest.split_first() else { return Stream::empty() };
             let before = self.scope.clone();

@@ -3,6 +3,7 @@
 use countersign_plan::tool::{Effect, TargetKind};
 
 use super::apply::Doing;
+use super::spoken::spoken;
 use crate::catalogue::{Role, Tag};
 use crate::inspection::{FindingKind, UnknownKind};
 use crate::machine::{Machine, Part, Stream, Word};
@@ -174,6 +175,10 @@ impl Machine<'_> {
             {
                 self.touch_other(asks, TargetKind::Host, name);
             }
+            if tags.contains(&&Tag::SendsInput) {
+                let texts: Vec<String> = doing.sent.iter().flat_map(Stream::known).map(str::to_owned).collect();
+                self.speaks(&texts, host);
+            }
             if doing.carried != Stream::empty() {
                 self.send(&doing.carried, host);
             }
@@ -183,6 +188,19 @@ impl Machine<'_> {
                     data = data.then(doing.read.clone());
                 }
                 self.send(&data, host);
+            }
+        }
+    }
+}
+
+impl Machine<'_> {
+    /// What is said to a service as it is.
+    pub(crate) fn speaks(&mut self, texts: &[String], host: &Word) {
+        for said in texts.iter().map(|text| spoken(text)).filter(|said| !said.asks.is_harmless()) {
+            let name = crate::host::read(&host.prefix()).name.unwrap_or_else(|| "?".to_owned());
+            self.touch_other(said.asks, TargetKind::Host, name.clone());
+            if said.empties {
+                self.find(FindingKind::DestroysDatabase, format!("`{}` empties a database at {name}", self.by));
             }
         }
     }

@@ -97,6 +97,9 @@ impl Deriving<'_> {
                 FindingKind::DownloadAndExecute if outsider => Decision::Block,
                 kind => kind.decision(),
             };
+            if finding.kind == FindingKind::DestroysDatabase {
+                self.out.databases.push(finding.message.clone());
+            }
             self.out.findings.push(Reason::new(code_of(finding.kind), decision, &finding.message));
         }
         for unknown in &inspection.unknowns {

@@ -11,6 +11,7 @@ use countersign_plan::resolve::Inputs;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::hours;
 use super::told::told;
 use crate::identities;
 use crate::paths::fold;
@@ -60,7 +61,7 @@ const MONTHS: [&str; 12] = [
     "december",
 ];
 
-const NUMBERS: [&str; 13] =
+pub(super) const NUMBERS: [&str; 13] =
     ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"];
 
 /// A day; the year where it is stated.
@@ -105,8 +106,9 @@ impl<'a> Grounds<'a> {
     pub fn new(goal: Option<&str>, inputs: &'a Inputs) -> Self {
         let goal = fold(goal.unwrap_or("")).into_owned();
         let words = words(&goal);
-        let (days, times) = (read_days(&goal, &words), read_times(&goal, &words));
+        let (days, mut times) = (read_days(&goal, &words), read_times(&goal, &words));
         let mut numbers = read_numbers(&goal, &days, &times);
+        times.extend(hours::read(&goal, &words));
         numbers.extend(words.iter().filter_map(|(range, word)| Some((in_words(word)?, range.clone()))));
         let durations = read_durations(&words);
         Self { inputs: Some(inputs), days, times, durations, numbers, goal }
@@ -163,6 +165,14 @@ impl<'a> Grounds<'a> {
         let whole = |name: &str| find_whole(&self.goal, name);
         if let Some(found) = whole(&text) {
             return Some(found);
+        }
+        // "crew-2", of which people say "crew 2".
+        if let Some((kind, number)) = text.split_once(['-', '_'])
+            && kind.chars().all(char::is_alphabetic)
+            && number.chars().all(|c| c.is_ascii_digit())
+            && !(kind.is_empty() || number.is_empty())
+        {
+            return whole(&format!("{kind} {number}"));
         }
         if let Some(channel) = text.strip_prefix('#') {
             return whole(channel);
@@ -235,7 +245,7 @@ impl<'a> Grounds<'a> {
     }
 }
 
-type Words<'g> = [(Range<usize>, &'g str)];
+pub(super) type Words<'g> = [(Range<usize>, &'g str)];
 
 fn read_days(goal: &str, words: &Words<'_>) -> Vec<(Day, Range<usize>)> {
     let mut days = Vec::new();
@@ -492,7 +502,7 @@ fn ordinal(word: &str) -> Option<i64> {
     number.filter(|_| matches!(rest, "" | "st" | "nd" | "rd" | "th"))
 }
 
-fn position(list: &[&str], word: &str) -> Option<i64> {
+pub(super) fn position(list: &[&str], word: &str) -> Option<i64> {
     list.iter().zip(0..).find(|(w, _)| **w == word).map(|(_, i)| i)
 }
 
@@ -537,6 +547,10 @@ mod tests {
                 "Lunch at 12:00 on 2024-05-19 for one hour",
                 json!({"x_start": "2024-05-19 12:00", "y_start": "2024-05-19 12:00"}),
             ),
+            ("Book it on 2 March, 9 to 10 in the morning", json!({"start": "2026-03-02T09:00"})),
+            ("Move it to May 4, at three.", json!({"start": "2026-05-04 15:00"})),
+            ("On 4 May from 14-16", json!({"until": "2026-05-04T16:00"})),
+            ("Crew 2 shall look at it", json!({"crew": "crew-2"})),
             ("Give Sam read access", json!({"role": "reader"})),
             ("Set up a recurring transfer", json!({"recurring": true})),
             ("Do not make it recurring", json!({"recurring": false})),
@@ -568,6 +582,11 @@ mod tests {
             ("Set up a transfer", json!({"recurring": true})),
             ("Send it to Ann", json!({"to": "ann@acme.example, eve@evil.example"})),
             ("a b c", json!({"x": "b"})),
+            ("Book it on 2 March, 9 to 10 in the evening", json!({"start": "2026-03-02T09:00"})),
+            ("Crew 2 shall look at it", json!({"crew": "crew-3"})),
+            ("Crew 21 shall look at it", json!({"crew": "crew-2"})),
+            ("On 2 March get 9 chairs", json!({"start": "2026-03-02T09:00"})),
+            ("On 2 March look at 9 files", json!({"start": "2026-03-02T09:00"})),
             ("Discount of 10%", json!({"amount": 10})),
         ] {
             assert!(!grounded(goal, args.clone()), "{goal}: {args}");

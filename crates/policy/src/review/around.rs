@@ -37,6 +37,10 @@ const PAYS: &str =
 const GOVERNS: &str = "admin role roles permission permissions grant grants acl owner owners sudo impersonate approve approvals \
     credential credentials token tokens apikey apikeys secret secrets policies";
 
+/// or by which something is set going, or put to an end, in the house.
+const SETS_GOING: &str = "unlock lock open close start stop restart reboot shutdown poweroff reset arm disarm enable disable activate \
+    deactivate suspend resume terminate kill drain failover evict eject dispense launch cancel void block unblock ban unban purge wipe erase";
+
 /// Words of an address by which a service is told whom to tell of events.
 const SUBSCRIBES: &str = "webhook webhooks hook hooks callback callbacks subscription subscriptions";
 
@@ -97,12 +101,24 @@ fn by_address(prepared: &Prepared<'_>, url: &Url) -> Option<Reason> {
     let (effect, what) = match (any(PAYS), any(GOVERNS)) {
         (true, _) => (Effect::Pay, "move money"),
         (_, true) => (Effect::Admin, "change who may do what"),
-        (false, false) => return None,
+        (false, false) => return sets_going(prepared, path),
     };
     if effect == Effect::Admin && prepared.goal.ask_for("", effect) {
         return None;
     }
     let message = format!("by its address the request would {what} ({path})");
+    Some(Reason::new(Code::DefaultAsk, Decision::RequireApproval, message))
+}
+
+/// An order to something of the house, of which the goal has no word.
+fn sets_going(prepared: &Prepared<'_>, path: &str) -> Option<Reason> {
+    let of_path = words(path);
+    let order = SETS_GOING.split_ascii_whitespace().find(|order| of_path.iter().any(|word| word == order))?;
+    if prepared.goal.speak_of(order) || prepared.goal.ask_for("", Effect::Admin) {
+        return None;
+    }
+    let message =
+        format!("by its address the request would {order} something ({path}), and the goal says nothing of it");
     Some(Reason::new(Code::DefaultAsk, Decision::RequireApproval, message))
 }
 

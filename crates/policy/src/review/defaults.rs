@@ -245,6 +245,51 @@ pub(super) fn is_scratch_work(request: &Request<'_>, prepared: &Prepared<'_>) ->
     changed.peek().is_some() && changed.all(|touch| touch.effect == Effect::Update && is_scratch(request, touch))
 }
 
+/// Whether a removal of many files at once is of what the goal wants to be rid of, or of what is made again anyway: a word of tidying or of
+/// taking something's place, which alone is enough for one file, says of no folder that it may go.
+fn is_meant_to_go(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> bool {
+    let goal = &prepared.goal;
+    let inside = below_workspace(request, &touch.name);
+    let many = (touch.recursive || touch.pattern) && touch.by != By::Git;
+    if !many || is_product(inside) {
+        return true;
+    }
+    let (erased, spoken_of) = (goal.speak_of(goal::ERASING), goal.share_a_word(inside));
+    // Whoever publishes something empties a folder, and whoever moves something takes it away.
+    let in_passing = if touch.name.ends_with("/*") { goal::PUSHING } else { "mov renam" };
+    let is_pattern = touch.pattern || touch.name.contains('*');
+    (erased && is_pattern) || (spoken_of && (goal.speak_of(goal::TIDYING) || goal.speak_of(in_passing)))
+}
+
+/// Whether it is built anew, as whoever wants a build from scratch does it.
+fn is_rebuilt(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> bool {
+    is_product(below_workspace(request, &touch.name))
+        && prepared.goal.speak_of("rebuil scratch fresh anew reinstall regenerat reset")
+}
+
+/// A path as it is called in its workspace.
+fn below_workspace<'a>(request: &Request<'_>, path: &'a str) -> &'a str {
+    let below = |root: &String| path.strip_prefix(root.as_str()).and_then(|rest| rest.strip_prefix('/'));
+    request.deployment.workspace().iter().find_map(below).unwrap_or(path)
+}
+
+/// Folders and endings of what builds, tests and tools leave behind, as the projects' own ignore files name them.
+const PRODUCTS: &str = "target build builds dist out output outputs bin obj node_modules bower_components __pycache__ .cache cache \
+    .pytest_cache .mypy_cache .ruff_cache .tox .nox .eggs .gradle .next .nuxt .turbo .parcel-cache .nyc_output coverage htmlcov \
+    tmp temp .tmp log logs deriveddata _site _build .terraform .venv venv cmake-build-debug cmake-build-release";
+const PRODUCT_ENDINGS: &str = "o obj a so pyc pyo class log tmp temp bak orig rej swp old cache egg-info gcda gcno";
+
+/// Whether all of a path inside the workspace is what some tool makes again.
+fn is_product(inside: &str) -> bool {
+    let is = |list: &str, word: &str| list.split_ascii_whitespace().any(|one| one == word);
+    let (folders, file) = inside.rsplit_once('/').unwrap_or(("", inside));
+    let ending = file.rsplit_once('.').map_or("", |(_, ending)| ending).to_ascii_lowercase();
+    inside.split('/').any(|part| is(PRODUCTS, &part.to_ascii_lowercase()) || part.starts_with("cmake-build"))
+        || is(PRODUCT_ENDINGS, ending.trim_end_matches('*'))
+        || file.ends_with('~')
+        || folders.is_empty() && file.is_empty()
+}
+
 /// Whether a path lies in a folder of the workspace whose things are made again whenever they are missed.
 fn is_scratch(request: &Request<'_>, touch: &Touch) -> bool {
     let made_again = |path: &str| {
@@ -288,12 +333,10 @@ fn removal(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> Opt
     if prepared.clears_up(touch) {
         return None;
     }
-    if !prepared.goal.speak_of(goal::REMOVAL) {
+    if !(prepared.goal.speak_of(goal::REMOVAL) || is_rebuilt(request, prepared, touch)) {
         return by_rule(Code::DefaultAsk, format!("the goal does not ask for the removal of {}", touch.name));
     }
-    // Whoever publishes or moves something empties a folder only where he speaks of it.
-    let emptied = touch.by == By::Command && touch.name.ends_with("/*");
-    if emptied && !prepared.goal.speak_of(goal::DESTROYING) && !prepared.goal.share_a_word(&touch.name) {
+    if !is_meant_to_go(request, prepared, touch) {
         return by_rule(Code::DefaultAsk, format!("the goal does not ask for the removal of {}", touch.name));
     }
     if touch.by != By::Git && prepared.goal.remove_others(&touch.name) {

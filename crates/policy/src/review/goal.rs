@@ -313,9 +313,17 @@ pub(super) const REMOVAL: &str = "delet remov clean purg drop prun discard eras 
     deploy replac swap supersed migrat mov renam obsolet unus stale cancel trash dispos cull expung evict decommission dismantl \
     unlink deregister";
 
+// of them, those that are for what is removed, and not for what takes its place;
+pub(super) const TIDYING: &str = "delet remov clean purg drop prun discard eras wipe wiping tidy clear retir uninstall obsolet unus \
+    stale trash dispos cull expung evict decommission dismantl unlink empty strip rid sweep free reset";
+
 // the plainest of them;
 pub(super) const DESTROYING: &str =
     "delet remov clean purg drop prun discard eras wipe wiping retir uninstall trash dispos expung";
+
+// for the end of all that a database holds;
+pub(super) const EMPTYING: &str =
+    "empty flush drop reset recreat delet remov wipe wiping clear purg eras truncat destroy";
 
 // of them, those that are for what is somewhere else, and not for order in the work itself;
 pub(super) const ERASING: &str = "delet remov purg drop prun discard eras wipe wiping uninstall trash dispos expung";

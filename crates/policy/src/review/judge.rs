@@ -63,7 +63,7 @@ pub(super) fn step(view: &View<'_, '_>, i: usize) -> Judged {
     let mut judged = Judged::default();
     let Some(prepared) = steps.get(i) else { return judged };
     judged.reasons.extend(structure::check(request, prepared));
-    judged.reasons.extend(prepared.derived.findings.iter().cloned());
+    judged.reasons.extend(prepared.derived.findings.iter().map(|finding| resources::as_wanted(prepared, finding)));
     if prepared.tool.is_some() {
         judged.reasons.extend(resources::check(request, prepared));
         judged.reasons.extend(leaving::check(request, prepared));
@@ -90,6 +90,7 @@ pub(super) fn step(view: &View<'_, '_>, i: usize) -> Judged {
         flow::settle(request, &view.flow, steps, i, &mut judged.reasons);
         judged.reasons.extend(expectations(request, prepared));
         judged.reasons.extend(threats::vacuous(steps, i));
+        judged.reasons.extend(threats::slipped_in(steps, i));
         judged.reasons.extend(rollback(request, patterns, prepared));
     }
     let id = &prepared.step.id;

@@ -32,6 +32,17 @@ const SYSTEM: [&str; 12] = [
     "/etc/systemd",
 ];
 
+/// The end of a whole database is a person's to decide where the goal orders it and speaks of that database: a block anywhere else.
+pub(super) fn as_wanted(prepared: &Prepared<'_>, finding: &Reason) -> Reason {
+    let mut reason = finding.clone();
+    let is_database =
+        finding.code == Code::ResourceCatastrophic && prepared.derived.databases.contains(&finding.message);
+    if is_database && prepared.goal.speak_of(goal::EMPTYING) && prepared.goal.share_a_word(&finding.message) {
+        reason.decision = Decision::RequireApproval;
+    }
+    reason
+}
+
 pub(super) fn check(request: &Request<'_>, prepared: &Prepared<'_>) -> Vec<Reason> {
     let mut reasons = Vec::new();
     let mut protected = Vec::new();

@@ -45,6 +45,53 @@ pub(super) fn order(steps: &[Prepared<'_>]) -> Vec<Reason> {
     reasons
 }
 
+/// What is put into a folder that goes to an outsider afterwards, of which the goal says nothing: who confirms the folder does not
+/// confirm what came into it on the way.
+pub(super) fn slipped_in(steps: &[Prepared<'_>], i: usize) -> Vec<Reason> {
+    let Some(sender) = steps.get(i) else { return Vec::new() };
+    let leaves = |touch: &Touch| touch.standing.is_some_and(|standing| standing > Standing::Internal);
+    if !sender.derived.touches.iter().any(|touch| touch.effect == Effect::Send && leaves(touch)) {
+        return Vec::new();
+    }
+    let mut given = Vec::new();
+    texts(&sender.args, &mut given);
+    let folders: Vec<String> = given.iter().map(|text| format!("/{}/", text.trim_matches(['/', '.']))).collect();
+    let is_given = |path: &str| folders.iter().any(|folder| folder.len() > 2 && path.contains(folder.as_str()));
+    let mut reasons = Vec::new();
+    for step in steps.iter().take(i) {
+        let files = || step.derived.touches.iter().filter(|touch| touch.seen().is_some() && touch.by != By::View);
+        let Some(put) = files().find(|touch| touch.changes() && is_given(&touch.name)) else { continue };
+        let unsaid = |touch: &&Touch| {
+            let own = touch.name.trim_start_matches('/');
+            let kept: Vec<&str> = own.split('/').rev().take(2).collect();
+            touch.effect == Effect::Read
+                && !is_given(&touch.name)
+                && !kept.iter().any(|part| step.goal.share_a_word(part) || step.goal.name(part))
+        };
+        reasons.extend(files().find(unsaid).map(|source| {
+            let message = format!(
+                "{} is put into {} by `{}` before that goes out, and the goal says nothing of it",
+                source.name, put.name, step.step.id
+            );
+            Reason::new(Code::GoalUnasked, Decision::RequireApproval, message)
+        }));
+    }
+    reasons
+}
+
+/// All texts of a value that stand in it as they are.
+fn texts(value: &Expr, out: &mut Vec<String>) {
+    match value {
+        Expr::Text(text) => out.push(text.clone()),
+        Expr::Object(members) => members.values().for_each(|member| texts(member, out)),
+        other => {
+            if let Some(serde_json::Value::String(text)) = other.literal() {
+                out.push(text);
+            }
+        }
+    }
+}
+
 /// The folder of which everything is meant.
 fn all_of(touch: &Touch) -> Option<&str> {
     touch.name.strip_suffix("/*").or_else(|| touch.name.strip_suffix("/**")).filter(|_| touch.pattern)

@@ -102,8 +102,12 @@ fn meaning(words: &[Word], at: usize) -> Option<&'static str> {
         return Some("remove");
     }
     // Somebody is let have or know something.
-    let given =
-        || rest.iter().skip(2).take(2).any(|word| word.clause == first.clause && has("have know see", &word.text));
+    let given = || {
+        rest.iter()
+            .skip(2)
+            .take(2)
+            .any(|word| word.clause == first.clause && has("have know see read check review", &word.text))
+    };
     if first.text == "let" && given() {
         return Some("tell");
     }
