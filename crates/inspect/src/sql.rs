@@ -140,13 +140,30 @@ pub fn sql(text: &str) -> Inspection {
         out.unknown(UnknownKind::Syntax, Effect::Admin, None, "no database that is known here reads these statements");
         return out;
     }
-    for statements in &readings {
+    for statements in readings.iter().filter(|statements| !is_taken_back(statements)) {
         let mut reader = Reader { out: &mut out };
         for statement in statements {
             let _ = statement.visit(&mut reader);
         }
     }
     out
+}
+
+/// Whether all that the statements do is taken back at their end: rows, in one transaction. What a definition changes some databases
+/// keep (MySQL Reference Manual, "Statements That Cause an Implicit Commit"), and what a function does none takes back.
+fn is_taken_back(statements: &[Statement]) -> bool {
+    let [Statement::StartTransaction { .. }, rest @ .., Statement::Rollback { savepoint: None, .. }] = statements
+    else {
+        return false;
+    };
+    let rows = |statement: &Statement| match statement {
+        Statement::Query(_) | Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) => {
+            let text = statement.to_string().to_ascii_lowercase();
+            !text.contains(" into outfile") && !REACHING.iter().any(|(name, _)| text.contains(&format!("{name}(")))
+        }
+        _ => false,
+    };
+    rest.iter().all(rows)
 }
 
 /// Statements that the parser does not read but that are plain: dot and backslash commands of clients are not among them.

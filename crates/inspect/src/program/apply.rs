@@ -1,6 +1,7 @@
 //! What a program does, by its entry in the catalogue.
 
 use std::cell::LazyCell;
+use std::collections::HashMap;
 
 use countersign_plan::tool::{Effect, TargetKind};
 
@@ -105,6 +106,7 @@ impl Machine<'_> {
             asks: Effect::None,
             written: Vec::new(),
         };
+        let archives = self.archives(&parsed);
         let folder = self.folder_first(&parsed);
         self.by_tags(&parsed, &tags, &mut doing, stdin);
         let slots = tags
@@ -118,7 +120,8 @@ impl Machine<'_> {
             let message = format!("`{}` is given more operands than the catalogue describes", self.by);
             self.unknown(UnknownKind::Option, Effect::Execute, message);
         }
-        for (role, word) in parsed.values.iter().chain(&operands) {
+        let values = parsed.values.iter().enumerate().map(|(i, (role, word))| (role, archives.get(&i).unwrap_or(word)));
+        for (role, word) in values.chain(operands.iter().map(|(role, word)| (role, word))) {
             self.play(*role, word, &mut doing, stdin);
         }
         if matches!(self.by.as_str(), "docker" | "podman" | "nerdctl")
@@ -133,6 +136,21 @@ impl Machine<'_> {
             self.scope = scope;
         }
         out.unwrap_or_else(|| self.output(&tags, doing, stdin))
+    }
+
+    /// Archives that `tar` writes or reads lie where it is started, whatever folder it then goes to (tar(1), `-C`): their paths by their
+    /// places among the options.
+    fn archives(&self, parsed: &Parsed<'_>) -> HashMap<usize, Word> {
+        let goes = parsed.values.iter().any(|(role, _)| *role == Role::Folder);
+        if !goes || !matches!(self.by.as_str(), "tar" | "bsdtar" | "gtar") {
+            return HashMap::new();
+        }
+        let files = parsed.values.iter().enumerate().filter(|(_, (role, _))| matches!(role, Role::Write | Role::Read));
+        let absolute = |(i, (_, word)): (usize, &(Role, Word))| match self.paths(word).as_slice() {
+            [path] if word.constant().is_some_and(|word| word != "-") => Some((i, Word::text(path.as_str()))),
+            _ => None,
+        };
+        files.filter_map(absolute).collect()
     }
 
     /// Changes to the folder that an option names; the state to go back to.

@@ -192,6 +192,10 @@ impl Machine<'_> {
         if rules {
             self.find(FindingKind::OpensToAnybody, format!("{} lets anybody in", line()));
         }
+        // Who approves is never the one who asks; what is shown to him may be looked at.
+        if base == "countersign" && words.first().is_some_and(|word| !SHOWS.contains(&word.as_str())) {
+            self.find(FindingKind::OpensToAnybody, format!("{} decides in the place of those who are asked", line()));
+        }
         if base == "gh" && any(&["/protection"]) && any(&["DELETE"]) {
             self.find(FindingKind::DisablesProtection, format!("{} takes the protection of a branch away", line()));
         }
@@ -247,6 +251,23 @@ impl Machine<'_> {
         }
     }
 }
+
+/// Calls of Countersign that show, judge or verify, and change nothing.
+const SHOWS: &[&str] = &[
+    "pending",
+    "show",
+    "check",
+    "doctor",
+    "status",
+    "flow",
+    "eval",
+    "audit",
+    "policy",
+    "tools",
+    "snapshots",
+    "completions",
+    "help",
+];
 
 /// Whether a mode lets a program run as its owner (chmod(1)).
 fn sets_user(mode: &str) -> bool {

@@ -125,9 +125,22 @@ impl<'a> Grounds<'a> {
         match said.value {
             Value::Bool(set) => self.flag(name, *set).map(Into::into),
             Value::Number(number) if !is_id(name) => self.number(number.as_f64()?).map(Into::into),
+            Value::Number(number) => self.numbered(&number.to_string()).map(Into::into),
             Value::String(text) => self.text(name, text, said).map(Into::into),
-            Value::Null | Value::Number(_) | Value::Array(_) | Value::Object(_) => None,
+            Value::Null | Value::Array(_) | Value::Object(_) => None,
         }
+    }
+
+    /// A number by which people call one of many things: "#812", "PR 97".
+    fn numbered(&self, number: &str) -> Option<Range<usize>> {
+        const THINGS: &str = "pr mr request issue ticket case order invoice bill job run build number no";
+        let sharp = find_whole(&self.goal, &format!("#{number}")).map(|range| range.start + 1..range.end);
+        sharp.or_else(|| {
+            let range = find_whole(&self.goal, number)?;
+            let before = self.goal.get(..range.start)?.trim_end().trim_end_matches('.');
+            let word = before.rsplit(|c: char| !c.is_alphanumeric()).next()?;
+            THINGS.split(' ').any(|thing| thing == word).then_some(range)
+        })
     }
 
     fn text(&self, name: &str, text: &str, said: Said<'_>) -> Option<Range<usize>> {
@@ -137,8 +150,9 @@ impl<'a> Grounds<'a> {
         }
         // A small number is a day, an hour or a count as well as a name; a long one is one thing.
         let number = text.chars().all(|c| c.is_numeric() || c.is_whitespace());
+        // "Category G" for `category`.
         if text.chars().count() < 2 {
-            return None;
+            return if number { None } else { self.called(name, text) };
         }
         if number && text.chars().filter(|c| c.is_numeric()).count() < LONG_NUMBER {
             return self.called(name, text);
@@ -148,9 +162,15 @@ impl<'a> Grounds<'a> {
         named.or_else(|| (said.carried && told(&self.goal, text)).then_some(0..self.goal.len()))
     }
 
-    /// A short number that the goal gives with the name of its argument: "ticket 5620" for `ticket`.
+    /// A short number or a letter that the goal gives with the name of its argument: "ticket 5620" for `ticket`.
     fn called(&self, name: &str, text: &str) -> Option<Range<usize>> {
-        let range = find_whole(&self.goal, text)?;
+        let text = fold(text);
+        let mut parts = name.split(['_', '-']).filter(|_| text.chars().count() < 2);
+        let letter = parts.find_map(|part| find_whole(&self.goal, &format!("{} {text}", fold(part))));
+        if text.chars().count() < 2 {
+            return letter.map(|range| range.end - text.len()..range.end);
+        }
+        let range = find_whole(&self.goal, &text)?;
         let before = self.goal.get(..range.start)?.trim_end_matches([' ', '#', ':']);
         let word = before.rsplit(|c: char| !c.is_alphanumeric()).next()?;
         let name = fold(name);
@@ -430,6 +450,12 @@ pub(crate) fn is_id(name: &str) -> bool {
     let name = fold(name);
     let name = name.trim_end_matches('_');
     name == "id" || name.ends_with("_id") || name.ends_with("-id") || name == "key" || name == "number"
+}
+
+/// Whether both are moments of one form, a month or less apart.
+pub(super) fn is_near(one: &str, other: &str) -> bool {
+    let (Some(a), Some(b)) = (Moment::read(one.trim()), Moment::read(other.trim())) else { return false };
+    a.absolute().zip(b.absolute()).is_some_and(|(a, b)| (a - b).abs() <= 31 * 24 * 60)
 }
 
 /// The first place where `name` stands in `text` and is no part of a longer name. Both case-folded.

@@ -19,6 +19,7 @@ use super::label::{Label, Level, Readers};
 use crate::deployment::{Deployment, SecrecyLevel, Standing, is_path_kind};
 use crate::effects::{self, By, Scene, Touch, Written};
 use crate::facts::{AsWritten, PathKind};
+use crate::hosts::Endpoint;
 use crate::paths::{self, Seen, fold};
 
 /// The most resources and words that a session tells apart; what exceeds them is told apart no more.
@@ -166,9 +167,13 @@ impl Session {
         kept.into_iter().fold(of_place(own, level, classified(deployment, touch)), Label::join)
     }
 
-    /// Whether open data showed this name to the planner, as far as so many can be told apart.
+    /// Whether open data showed this name to the planner, as far as so many can be told apart. One with blanks in it, as account
+    /// numbers are written, was shown where all of its parts were.
     pub(crate) fn was_told(&self, name: &str) -> bool {
-        !self.told.is_empty() && (self.told.len() >= MAX_WORDS || self.told.contains(&word(name)))
+        let told = |name: &str| self.told.contains(&word(name));
+        let parts = || name.split_whitespace().filter(|part| part.len() >= 3);
+        let in_parts = || parts().nth(1).is_some() && parts().all(told);
+        !self.told.is_empty() && (self.told.len() >= MAX_WORDS || told(name) || in_parts())
     }
 
     /// Whether a field that nobody outside can write showed this value, the only one of its place.
@@ -221,7 +226,14 @@ impl Session {
                 let only = at.segments().iter().all(|segment| segment.parse::<usize>().is_err());
                 if label.level < Level::User {
                     let room = MAX_WORDS.saturating_sub(self.told.len());
-                    self.told.extend(names(&text).take(room).map(word));
+                    let urls = names(&text).filter(|name| name.contains("://"));
+                    let hosts = urls.filter_map(|name| Endpoint::of_url(name).ok()).map(|at| at.host.to_string());
+                    // A path by the name of its file as well.
+                    let files = names(&text).filter_map(|name| name.rsplit_once('/')).map(|(_, file)| file);
+                    let files = files.filter(|file| file.contains('.')).map(word);
+                    let said = names(&text).map(word).chain(hosts.map(|host| word(&host))).chain(files);
+                    let said: Vec<u64> = said.take(room).collect();
+                    self.told.extend(said);
                 } else if only && self.known.len() < MAX_KEPT && text.len() <= 256 {
                     self.known.insert(fold(&text).into_owned());
                 }

@@ -133,6 +133,12 @@ pub(crate) struct Party<'a> {
     pub(crate) ruled: bool,
     /// Whether the goal asks for other things and for nothing of this kind.
     pub(crate) unasked: bool,
+    /// Whether the goal names what is touched.
+    pub(crate) asked_for: bool,
+    /// What the step itself set with the same tool, where this is what takes it back.
+    pub(crate) undoes: Option<&'a Expr>,
+    /// Whether the goal names every package that is fetched: then a registry hears nothing but that.
+    pub(crate) packages_named: bool,
 }
 
 impl<'a> Court<'a> {
@@ -196,6 +202,9 @@ impl<'a> Court<'a> {
         }
         if value.as_ref().is_some_and(|value| self.is_listed(tool, at, value)) {
             return Some(Means::Listed);
+        }
+        if written && value.as_ref().is_some_and(|value| party.undoes.is_some_and(|done| restores(done, at, value))) {
+            return Some(Means::Judged);
         }
         let schema = schema_at(&tool.args, at);
         if selects && is_bounded(node, value.as_ref(), schema) {
@@ -314,7 +323,9 @@ impl<'a> Court<'a> {
         }
         let place = &node.name;
         let (held, cleared) = (readers.word(deployment), deployment.clearance(*standing));
-        let secret = held == SecrecyLevel::Restricted;
+        // A text from outside named the place, and the data is the house's own: nobody is asked whether it may have it.
+        let lured = *standing == Standing::Other && held == SecrecyLevel::Confidential && self.is_lured(party, name);
+        let secret = held == SecrecyLevel::Restricted || lured;
         let message = format!("{} data would reach {name}, who is cleared for {}", held.as_str(), cleared.as_str());
         sink.issues.push(Issue {
             code: Code::FlowClearance,
@@ -325,6 +336,17 @@ impl<'a> Court<'a> {
             fix: format!("leave it out, or declassify {place} for {name}"),
             way: self.way(index, |label| !label.readers.hold(*standing)),
         });
+    }
+
+    /// Whether data from outside named this host, and the goal asks for nothing of the kind.
+    fn is_lured(&self, party: &Party<'a>, name: &str) -> bool {
+        let mut touches = party.look.touches.iter().filter(|touch| touch.name == name);
+        let host = touches.find_map(|touch| touch.endpoint.as_ref()).map(|at| at.host.to_string());
+        let near = |host: &str| {
+            let parents = std::iter::successors(Some(host), |host| host.split_once('.').map(|(_, parent)| parent));
+            parents.filter(|host| host.contains('.')).any(|host| self.ambient.session.was_told(host))
+        };
+        host.is_some_and(|host| near(&host)) && !party.asked_for
     }
 
     /// Who may read what an argument only names: the resource that an id stands for.
@@ -363,7 +385,8 @@ impl<'a> Court<'a> {
         }
         let mut audience = Vec::new();
         // Nothing but what is written down is installed, nothing is published.
-        let named = |touch: &Touch| touch.name.starts_with("package ") || touch.kind == TargetKind::Record;
+        let package = |touch: &Touch| touch.name.starts_with("package ");
+        let named = |touch: &Touch| (package(touch) && !party.packages_named) || touch.kind == TargetKind::Record;
         let restores = party
             .look
             .touches
@@ -466,6 +489,30 @@ impl<'a> Court<'a> {
 pub(crate) fn value_at(party: &Party<'_>, at: &Pointer) -> Option<Value> {
     let args = party.concrete.unwrap_or(party.look.args);
     args.at(at).and_then(|expr| expr.literal())
+}
+
+/// Whether a rollback's value can be what was there before its step set another: nobody's goal says how things were. A number of the same
+/// size, the same number taken back, a moment near it, a version before it.
+fn restores(done: &Expr, at: &Pointer, before: &Value) -> bool {
+    let Some(set) = done.at(at).and_then(|expr| expr.literal()) else { return false };
+    match (&set, before) {
+        (Value::Number(set), Value::Number(before)) => {
+            let (Some(set), Some(before)) = (set.as_f64(), before.as_f64()) else { return false };
+            let alike = set * before > 0.0 && before.abs() <= 3.0 * set.abs() && set.abs() <= 3.0 * before.abs();
+            alike || before == -set || (set == 0.0 && (1.0..=5.0).contains(&before))
+        }
+        (Value::String(set), Value::String(before)) => ground::is_near(set, before) || is_version_before(before, set),
+        _ => false,
+    }
+}
+
+/// Whether both are versions of one form, `before` the smaller.
+fn is_version_before(before: &str, set: &str) -> bool {
+    let parts = |text: &str| -> Option<Vec<u32>> {
+        let digits = text.strip_prefix('v').unwrap_or(text);
+        digits.split('.').map(|part| part.parse().ok()).collect::<Option<Vec<u32>>>().filter(|parts| parts.len() > 1)
+    };
+    parts(before).zip(parts(set)).is_some_and(|(a, b)| a.len() == b.len() && a < b && a.first() == b.first())
 }
 
 /// Whether a value can only be a switch, a word of a list or a date, whoever chose it.

@@ -97,6 +97,8 @@ fn ask(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> Option<
     }
     match touch.effect {
         Effect::None => None,
+        // Who gives an address to be read wants just that read.
+        Effect::Read if is_given(request, touch) => None,
         Effect::Read if on_network => network(touch, true),
         Effect::Read => None,
         Effect::Create | Effect::Update if on_network => network(touch, false),
@@ -188,6 +190,15 @@ fn runs(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> Option
         );
     }
     None
+}
+
+/// Whether a tool reads a page at an address that the goal gives to the letter: of a host with a name, at its usual port.
+fn is_given(request: &Request<'_>, touch: &Touch) -> bool {
+    let usual = touch
+        .endpoint
+        .as_ref()
+        .is_some_and(|at| matches!(at.port, Some(80 | 443)) && at.host.to_string().ends_with(char::is_alphabetic));
+    touch.kind == TargetKind::Url && touch.by == By::Tool && usual && goal::names(request.pinned_goal, &touch.name)
 }
 
 fn network(touch: &Touch, reads: bool) -> Option<Ask> {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use countersign_plan::draft::Rollback;
 use countersign_plan::id::StepId;
 use countersign_plan::pointer::Pointer;
-use countersign_plan::tool::{Definition, Effect, TargetKind};
+use countersign_plan::tool::{Definition, Effect, Reversibility, TargetKind};
 use countersign_plan::verdict::{Code, Decision, Reason};
 
 use super::prepare::Prepared;
@@ -67,7 +67,18 @@ impl Flow {
                 reads: files.get(i).map_or(&[][..], Vec::as_slice),
                 recoverable: recoverable(request, step),
                 ruled: false,
-                unasked: !goal::unasked(request, step, false).is_empty(),
+                unasked: !goal::unasked(request, step, false).is_empty() || goal::unwanted(request, step),
+                undoes: None,
+                packages_named: step
+                    .derived
+                    .touches
+                    .iter()
+                    .filter_map(|touch| touch.name.strip_prefix("package "))
+                    .all(|package| goal::names_package(request.pinned_goal, package)),
+                asked_for: step.derived.touches.iter().any(|touch| {
+                    let host = touch.endpoint.as_ref().map(|at| at.host.to_string());
+                    host.is_some_and(|host| step.goal.name(&host) || step.goal.name(&touch.name))
+                }),
             };
             let mut sink = court.judge(&party);
             let by_words = |sink: &Sink| sink.issues.iter().any(|issue| issue.words);
@@ -88,6 +99,7 @@ impl Flow {
                 sinks.extend(court.judge(&Party {
                     look: Look { id: &step.step.id, args, tool, touches: &derived.touches },
                     rollback: true,
+                    undoes: (*action == step.step.action).then_some(&step.step.args),
                     concrete: None,
                     open: &derived.open,
                     leaves,
@@ -262,6 +274,13 @@ fn chosen(request: &Request<'_>, prepared: &Prepared<'_>, reasons: &mut Vec<Reas
     }
     for touch in prepared.derived.touches.iter().filter(|touch| touch.by == By::Tool && !touch.is_open()) {
         let outside = touch.seen().is_some_and(|seen| !request.deployment.in_workspace(&seen));
+        let file = touch.name.rsplit('/').next().unwrap_or(&touch.name);
+        let kept = touch.seen().is_some_and(|seen| request.deployment.is_restricted(&seen));
+        if kept && request.session.was_told(file) && !goal::names(request.pinned_goal, file) {
+            let message = format!("data from outside names {}, which is restricted, and the goal does not", touch.name);
+            reasons.push(Reason::new(Code::FlowUntrustedControl, Decision::Block, message));
+            continue;
+        }
         if outside && request.session.was_told(&touch.name) && !goal::names(request.pinned_goal, &touch.name) {
             let message = format!("data from outside names {}, and the goal does not", touch.name);
             let reason = Reason::new(Code::FlowUntrustedControl, Decision::RequireApproval, message);
@@ -371,7 +390,7 @@ fn confirmed(
     let lost = touches.iter().any(|touch| touch.effect == Effect::Delete && lasting(touch.kind));
     let to_named = |all: bool| {
         let nodes = sinks.iter().flat_map(|sink| &sink.decides).filter_map(|(node, _)| flow.proof.nodes.get(*node));
-        wishes.want_more_than_a_look() && is_addressed(wishes, nodes, all)
+        is_addressed(wishes, nodes, all, wishes.want_more_than_a_look())
     };
     // A note of the house's own on the very record that the goal is about is part of any work on it.
     let noted = |touch: &Touch| {
@@ -396,7 +415,13 @@ fn confirmed(
     let blind = blind && touches.iter().any(|touch| grave(touch.effect));
     // What is started elsewhere is asked for by its name or by where it goes.
     let started = definition.effect == Effect::Execute;
-    let begun = || prepared.is_remote() && (wishes.call(action) || to_named(false));
+    // A whole line that the goal gives is given to be run.
+    let dictated = || {
+        let decides = sinks.iter().flat_map(|sink| &sink.decides).filter_map(|(node, _)| flow.proof.nodes.get(*node));
+        let line = |node: &flow::Node| matches!(node.kind, Kind::Grounded(flow::Ground::Goal { from, to }) if goal.get(from..to).is_some_and(|said| said.len() >= 12 && said.contains(' ')));
+        decides.into_iter().any(line)
+    };
+    let begun = || prepared.is_remote() && (wishes.call(action) || to_named(false) || dictated());
     if lost || !asked || again || blind || (started && !begun() && runs(definition, &sinks)) {
         return None;
     }
@@ -424,6 +449,15 @@ fn confirmed(
         return None;
     }
     let nodes = || decides().filter_map(|(node, _)| flow.proof.nodes.get(*node));
+    // "It still runs on staging, get rid of it": a place of which something is to go may not itself go.
+    let removes = touches.iter().any(|touch| touch.effect == Effect::Delete && touch.by == By::Tool);
+    if removes
+        && definition.reversibility == Reversibility::Irreversible
+        && nodes().next().is_some()
+        && nodes().all(|node| is_place(wishes, node))
+    {
+        return None;
+    }
     if is_turned_round(prepared, nodes()) {
         return None;
     }
@@ -466,16 +500,30 @@ fn is_push_as_asked(prepared: &Prepared<'_>) -> bool {
 }
 
 /// Whether the goal names every value, or any, as whom or where something is for.
-fn is_addressed<'n>(wishes: &goal::Wishes, nodes: impl Iterator<Item = &'n flow::Node>, all: bool) -> bool {
+fn is_addressed<'n>(wishes: &goal::Wishes, nodes: impl Iterator<Item = &'n flow::Node>, all: bool, acts: bool) -> bool {
     let mut nodes = nodes.peekable();
     let addressed = |node: &flow::Node| {
         let Kind::Grounded(flow::Ground::Goal { from, .. }) = node.kind else { return false };
         let before = wishes.before(from).find(|word| !matches!(*word, "the" | "and" | "a"));
-        before.is_some_and(|word| {
-            matches!(word, "to" | "for" | "in" | "on" | "onto" | "with" | "into" | "at" | "let" | "cc")
+        before.is_some_and(|word| match word {
+            // "… and the same to #sales": outside of a question this can only be whom it is for.
+            "to" | "let" | "cc" => acts || !wishes.is_asked_at(from),
+            "for" | "in" | "on" | "onto" | "with" | "into" | "at" => acts,
+            _ => false,
         })
     };
     nodes.peek().is_some() && if all { nodes.all(addressed) } else { nodes.any(addressed) }
+}
+
+/// Whether the goal has the value as where something is.
+fn is_place(wishes: &goal::Wishes, node: &flow::Node) -> bool {
+    let Kind::Grounded(flow::Ground::Goal { from, to }) = node.kind else { return false };
+    let placed = |at: usize| {
+        let word =
+            wishes.before(at).find(|word| !matches!(*word, "the" | "a" | "our" | "my" | "namespace" | "cluster"));
+        word.is_some_and(|word| matches!(word, "on" | "in" | "from" | "at" | "within" | "inside"))
+    };
+    placed(from) && wishes.again(from..to).all(placed)
 }
 
 /// Whether the goal has the value only as where something comes from or what it is about, and not as whom it is for.

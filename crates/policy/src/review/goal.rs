@@ -7,6 +7,7 @@
 mod bans;
 mod order;
 mod turns;
+mod wanted;
 mod words;
 
 use std::collections::BTreeSet;
@@ -22,6 +23,7 @@ use crate::paths::fold;
 use bans::Ban;
 pub(super) use bans::forbidden;
 pub(super) use order::reversed;
+pub(super) use wanted::unwanted;
 use words::{Goal, Word, has};
 
 /// A pinned goal, read once for all steps.
@@ -75,7 +77,12 @@ impl Wishes {
     /// Whether it wants it changed who may do what, or speaks of such things or of the file that says so; or is not clear.
     pub(super) fn ask_for_powers(&self, path: &str) -> bool {
         let file = path.rsplit('/').next().unwrap_or(path);
-        let spoken = || self.speak_of(GOVERNED) || self.speak_of("ssh sudo login doas pam polkit");
+        // How one gets somewhere, or as whom, is not yet who may: that is a matter of keys.
+        let keys = path.contains("/.ssh/");
+        let spoken = || match keys {
+            true => self.speak_of("key access credential password passwordl login authori"),
+            false => self.speak_of(GOVERNED) || self.speak_of("ssh sudo login doas pam polkit"),
+        };
         // So few words, none of them for anything, say nothing either way.
         let silent = self.asked.is_empty() && self.read.words.len() <= UNCLEAR;
         silent || self.asked.contains(&Kind::Govern) || spoken() || names(Some(&self.read.text), file)
@@ -86,6 +93,12 @@ impl Wishes {
         let digits = |word: &&str| word.len() == hex.len() && word.chars().all(|c| c.is_ascii_hexdigit());
         let mut given = self.read.text.split(|c: char| !c.is_alphanumeric()).filter(digits).peekable();
         given.peek().is_some() && !given.any(|given| given == hex)
+    }
+
+    /// The digests that it gives: 64 hex digits.
+    pub(super) fn digests(&self) -> impl Iterator<Item = &str> {
+        let words = self.read.text.split(|c: char| !c.is_alphanumeric());
+        words.filter(|word| word.len() == 64 && word.chars().all(|c| c.is_ascii_hexdigit()))
     }
 
     /// Whether it orders what a tool of this name does by a word of that name.
@@ -139,8 +152,7 @@ impl Wishes {
             // What is listed in a file, or goes from one, is another thing than the file.
             let objects = rest.filter_map(|pair| match pair {
                 [before, word]
-                    if !has("in from by per with using via into to than of", &before.text)
-                        && !is_same_token(&self.read.text, before.at, word.at) =>
+                    if !has(PLACING, &before.text) && !is_same_token(&self.read.text, before.at, word.at) =>
                 {
                     Some(word.at)
                 }
@@ -188,6 +200,11 @@ impl Wishes {
         let text = self.read.text.get(said.clone()).unwrap_or("");
         let places = self.read.text.match_indices(text).map(|(at, _)| at);
         places.filter(move |at| !text.is_empty() && *at != said.start)
+    }
+
+    /// Whether byte `at` lies in a question or a condition.
+    pub(super) fn is_asked_at(&self, at: usize) -> bool {
+        self.read.words.iter().rfind(|word| word.at <= at + 1).is_none_or(|word| word.subordinate)
     }
 
     /// The words before byte `at` of the goal, the last one first.
@@ -269,7 +286,7 @@ impl Kind {
         words.iter().any(|word| match self {
             Self::Look => word.asks || (!word.negated && !word.name && word.is(LOOKING)),
             // What is governed has no verbs of its own: it counts beside any order that is more than looking.
-            Self::Govern if word.is(GOVERNED) => {
+            Self::Govern if word.is(GOVERNED) && !word.within => {
                 let acts = |other: &Word| other.orders() && !other.is(LOOKING) && other.sentence == word.sentence;
                 let looks = words.iter().any(|w| w.sentence == word.sentence && w.orders() && w.is(LOOKING));
                 !word.negated && !word.subordinate && (!looks || words.iter().any(|w| acts(w) && w.is(ACTING)))
@@ -294,7 +311,7 @@ const TELLING: &str = "send sent mail email messag notif inform tell repl respon
 
 // for a payment,
 const PAYING: &str = "pay paid transfer wire send refund buy bought purchas order book reimburs settl invoice bill donat tip \
-    subscri charg deposit withdraw split money rent amount";
+    subscri charg deposit withdraw split rent";
 
 // for a change of rights, accounts or configuration,
 const GOVERNING: &str = "grant revok permi rotat enabl disabl onboard offboard shar block ban promot configur setup set install \
@@ -371,6 +388,10 @@ const OPPOSITES: &[(&str, &str)] = &[
     ("mute", "unmute"),
 ];
 
+/// Words before a place, a way or a comparison, which is not what is removed.
+const PLACING: &str =
+    "in from by per with using via into to than of over under inside across throughout within below on at";
+
 /// Whether what stands at both places is one name.
 fn is_same_token(text: &str, one: usize, other: usize) -> bool {
     bans::token(text, one).as_ptr() == bans::token(text, other).as_ptr()
@@ -379,7 +400,8 @@ fn is_same_token(text: &str, one: usize, other: usize) -> bool {
 /// A name with a suffix.
 fn is_file_name(token: &str) -> bool {
     let suffix = |suffix: &str| suffix.starts_with(char::is_alphabetic) && suffix.len() <= 5;
-    token.rsplit_once('.').is_some_and(|(stem, end)| !stem.is_empty() && suffix(end) && !stem.contains('@'))
+    let hidden = token.strip_prefix('.').is_some_and(|name| name.len() > 2 && name.starts_with(char::is_alphabetic));
+    hidden || token.rsplit_once('.').is_some_and(|(stem, end)| !stem.is_empty() && suffix(end) && !stem.contains('@'))
 }
 
 /// Whether two tools of these names turn each other round.

@@ -14,7 +14,7 @@ use super::scope::StepScope;
 use super::totals::{self, Total, Totals};
 use super::{Request, around, below, carried, goal, leaving, lever, resources, structure, threats};
 use crate::condition::Scope;
-use crate::effects::{self, Scene};
+use crate::effects::{self, By, Scene};
 use crate::facts::Evaluation;
 use crate::paths::{self, Seen};
 use crate::policy::{Action, Rule, Use};
@@ -286,6 +286,7 @@ fn rollback(request: &Request<'_>, patterns: &Patterns, prepared: &Prepared<'_>)
     judged.reasons.extend(threats::beyond_step(request.deployment, prepared, &as_step));
     judged.reasons.extend(Bounds::of(request.draft.privileges()).exceeded(patterns, &as_step, request));
     let mut reasons = judged.reasons;
+    reasons.extend(threats::store_lost(prepared, &as_step));
     // Removing what the step itself made is what a rollback is for.
     reasons.retain(|r| r.decision != Decision::Allow && !is_own_undoing(r, prepared, &as_step));
     for reason in &mut reasons {
@@ -323,7 +324,9 @@ fn leave_to_take_back(reasons: &mut Vec<Reason>) {
 
 /// Whether the default that asks is about something that the step itself touches, or that its own output names.
 fn is_own_undoing(reason: &Reason, prepared: &Prepared<'_>, rollback: &Prepared<'_>) -> bool {
-    let touches = || rollback.derived.touches.iter();
+    // What a program may see, and that it runs, takes nothing away.
+    let counts = |touch: &&effects::Touch| touch.by != By::View && touch.effect != Effect::Execute;
+    let touches = || rollback.derived.touches.iter().filter(counts);
     let touched = |touch: &effects::Touch| touch.is_open() || threats::is_own(prepared, touch);
     let by_default = matches!(reason.code, Code::DefaultAsk | Code::ResourceOutside);
     let pays = touches().any(|touch| touch.effect == Effect::Pay);

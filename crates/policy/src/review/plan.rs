@@ -37,5 +37,6 @@ pub(super) fn check(request: &Request<'_>, steps: &[Prepared<'_>]) -> Vec<Reason
     reasons.extend(Bounds::of(request.draft.privileges()).excessive(steps, request));
     reasons.extend(threats::order(steps));
     reasons.extend(goal::reversed(steps));
+    reasons.extend(threats::unchecked_digest(steps));
     reasons
 }

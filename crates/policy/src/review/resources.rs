@@ -131,6 +131,14 @@ fn path(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch, seen: &Se
         let message = format!("{} belongs to Countersign and is no target", touch.name);
         found(Code::ResourceOwn, Decision::Block, message);
     }
+    // A pattern is as wide as its fixed part says.
+    if changes && touch.pattern && touch.by == By::Command && !deployment.in_workspace(seen) {
+        let folder = effects::literal_folder(&touch.name);
+        if deployment.has_own_below(folder) {
+            let message = format!("{} reaches what belongs to Countersign", touch.name);
+            found(Code::ResourceOwn, Decision::Block, message);
+        }
+    }
     if changes && deployment.is_trusted(seen) && !is_hook_as_asked(request, prepared, touch, seen) {
         let asked = || request.pinned_goal.is_none() || prepared.goal.ask_for_powers(&touch.name);
         if deployment.is_power(seen) && !asked() {

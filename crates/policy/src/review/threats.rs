@@ -3,7 +3,7 @@
 
 use countersign_plan::expect::{Condition, Expect};
 use countersign_plan::pointer::Pointer;
-use countersign_plan::tool::Effect;
+use countersign_plan::tool::{Effect, TargetKind};
 use countersign_plan::value::Expr;
 use countersign_plan::verdict::{Code, Decision, Reason};
 
@@ -50,7 +50,8 @@ pub(super) fn order(steps: &[Prepared<'_>]) -> Vec<Reason> {
 pub(super) fn slipped_in(steps: &[Prepared<'_>], i: usize) -> Vec<Reason> {
     let Some(sender) = steps.get(i) else { return Vec::new() };
     let leaves = |touch: &Touch| touch.standing.is_some_and(|standing| standing > Standing::Internal);
-    if !sender.derived.touches.iter().any(|touch| touch.effect == Effect::Send && leaves(touch)) {
+    let gives = |touch: &Touch| matches!(touch.effect, Effect::Send | Effect::Admin | Effect::Create | Effect::Update);
+    if !sender.derived.touches.iter().any(|touch| gives(touch) && leaves(touch)) {
         return Vec::new();
     }
     let mut given = Vec::new();
@@ -63,7 +64,9 @@ pub(super) fn slipped_in(steps: &[Prepared<'_>], i: usize) -> Vec<Reason> {
         let Some(put) = files().find(|touch| touch.changes() && is_given(&touch.name)) else { continue };
         let unsaid = |touch: &&Touch| {
             let own = touch.name.trim_start_matches('/');
-            let kept: Vec<&str> = own.split('/').rev().take(2).collect();
+            // A number in a name is a year or a count, whatever else the goal says of it.
+            let kept: Vec<&str> =
+                own.split(['/', '-', '_', '.']).rev().take(4).filter(|part| part.parse::<u64>().is_err()).collect();
             touch.effect == Effect::Read
                 && !is_given(&touch.name)
                 && !kept.iter().any(|part| step.goal.share_a_word(part) || step.goal.name(part))
@@ -114,7 +117,11 @@ fn is_kept_from(lost: &Touch, step: &Prepared<'_>, touch: &Touch) -> bool {
     lost.pattern
         && touch.recursive
         && touch.effect == Effect::Read
-        && step.has_effect()
+        && step
+            .derived
+            .touches
+            .iter()
+            .any(|t| t.by != By::View && matches!(t.effect, Effect::Create | Effect::Update | Effect::Send))
         && is_within(crate::effects::literal_folder(&lost.name), &touch.name)
 }
 
@@ -152,6 +159,31 @@ pub(super) fn vacuous(steps: &[Prepared<'_>], i: usize) -> Vec<Reason> {
         })
         .chain(other)
         .collect()
+}
+
+/// A digest that the goal gives, which no step compares with anything: what it stands for is taken unseen.
+pub(super) fn unchecked_digest(steps: &[Prepared<'_>]) -> Option<Reason> {
+    let first = steps.first()?;
+    let mut given = first.goal.digests().peekable();
+    given.peek()?;
+    let compared = |hex: &str| {
+        steps.iter().any(|step| {
+            let expected = step.step.expect.iter().any(|expect| match expect {
+                Expect::FileDigest { sha256, .. } => sha256.hex() == hex,
+                Expect::Output { is: Condition::Equals(value), .. } => {
+                    value.as_str().is_some_and(|text| text.to_lowercase().contains(hex))
+                }
+                Expect::Output { is: Condition::Matches(regex), .. } => regex.as_str().to_lowercase().contains(hex),
+                _ => false,
+            });
+            expected || crate::flow::fill(&step.args).to_string().to_lowercase().contains(hex)
+        })
+    };
+    let missing = given.find(|hex| !compared(hex))?;
+    let acts = steps.iter().find(|step| step.has_effect())?;
+    let message = format!("the goal gives the digest {missing}, and no step compares anything with it");
+    let reason = Reason::new(Code::PlanExpectVacuous, Decision::RequireApproval, message).at(&acts.step.id);
+    Some(reason.fix("expect the file to have that sha256 before it is used"))
 }
 
 /// Whether a step before this one looks, in a way that can stop the plan.
@@ -225,6 +257,29 @@ pub(super) fn beyond_step(deployment: &Deployment, step: &Prepared<'_>, rollback
             Reason::new(Code::PlanRollbackElsewhere, decision, message)
         })
         .collect()
+}
+
+/// A whole store that a rollback would remove, though its step only made something of it or in it: a copy, a table, a row.
+pub(super) fn store_lost(step: &Prepared<'_>, rollback: &Prepared<'_>) -> Option<Reason> {
+    const MAKING: &str = "create new make add clone restore import provision init open register setup";
+    let whole = |touch: &Touch| {
+        touch.effect == Effect::Delete && touch.kind == TargetKind::Database && touch.by == By::Tool && !touch.is_open()
+    };
+    // Of a tool that removes less than all of it, its arguments say what.
+    let all = |name: &str| {
+        rollback
+            .args
+            .literal()
+            .and_then(|args| args.as_object().map(|args| args.len() == 1 && args.values().all(|arg| arg == name)))
+            .unwrap_or(false)
+    };
+    let lost = rollback.derived.touches.iter().find(|touch| whole(touch) && all(&touch.name))?;
+    let makes = step.step.action.as_str().split(['_', '-', '.']).any(|part| MAKING.split(' ').any(|one| one == part));
+    if makes || step.goal.introduce(&lost.name) {
+        return None;
+    }
+    let message = format!("it would remove all of {}, which the step does not make", lost.name);
+    Some(Reason::new(Code::PlanRollbackElsewhere, Decision::Block, message))
 }
 
 /// Whether something is there after the step that was not there before: only that may be gone again.

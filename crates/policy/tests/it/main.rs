@@ -5,6 +5,7 @@
 mod asked;
 mod behind;
 mod blocks;
+mod chosen;
 mod commands;
 mod crossing;
 mod defaults;

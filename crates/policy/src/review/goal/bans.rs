@@ -60,7 +60,13 @@ pub(in crate::review) fn forbidden(request: &Request<'_>, prepared: &Prepared<'_
     }
     let (ban, touch) = prepared.goal.bans.iter().find_map(|ban| {
         let mut done = prepared.derived.touches.iter().filter(|touch| ban.act.is_done(prepared, touch));
-        let touch = done.find(|touch| !is_temporary(request, touch) && ban.concerns(prepared, touch))?;
+        // Who wants nothing changed and somebody told has said both; and what a registry is asked for is no push.
+        let told = |touch: &Touch| {
+            let orders = prepared.goal.order(super::TELLING) && ban.act == Act::Change;
+            touch.effect == Effect::Send && (orders || touch.name.starts_with("registry "))
+        };
+        let touch =
+            done.find(|touch| !is_temporary(request, touch) && !told(touch) && ban.concerns(prepared, touch))?;
         Some((ban, touch))
     })?;
     let about = if ban.things.is_empty() { String::new() } else { format!(" ({})", ban.things.join(" ")) };
@@ -162,7 +168,7 @@ pub(super) fn of(goal: &Goal) -> Vec<Ban> {
             ("read", "only")
             | ("dry", "run")
             | ("only" | "just", "explain" | "look" | "read" | "show" | "describe")
-                if !asks() || (word.text == "dry" && next(1) == "run") =>
+                if !word.within && (!asks() || (word.text == "dry" && next(1) == "run")) =>
             {
                 bans.push(Ban { act: Act::Change, things: Vec::new() });
             }

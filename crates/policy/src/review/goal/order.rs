@@ -20,6 +20,9 @@ const AND_THEN: [&str; 6] = [" then ", " afterwards ", " after that ", " finally
 /// Words between an act and the one that comes before it.
 const BUT_FIRST: [&str; 5] = [" after ", " once ", " as soon as ", " when ", " if "];
 
+/// Words with which a sentence says that what it asks for comes before what was said.
+const FIRST: [&str; 6] = [". first ", ": first ", "; first ", ", but first ", " but first, ", " beforehand "];
+
 /// The steps that come before what the goal wants done first.
 pub(in crate::review) fn reversed(steps: &[Prepared<'_>]) -> Vec<Reason> {
     let Some(first) = steps.first() else { return Vec::new() };
@@ -56,6 +59,23 @@ fn parts(goal: &str) -> Vec<&str> {
     let cut = |text: &str, words: &[&'static str]| {
         let found = words.iter().filter_map(|word| text.find(word).map(|at| (at, word.len())));
         let found = found.filter(|(at, len)| !text.get(at + len..).is_some_and(is_time));
+        // "Run the tests once, locally" is how often.
+        let often = |at: usize, len: usize| {
+            let next = text.get(at + len..).and_then(|rest| rest.split_whitespace().next()).unwrap_or("");
+            text.get(at..at + len) == Some(" once ")
+                && (next.ends_with("ly") || super::has("more again a per in on with", next))
+        };
+        // "Is it up? If so, do B", "do A and, if that is so, do B": the condition is about what stands before it.
+        let follows = |at: usize, len: usize| {
+            let before = text.get(..at).unwrap_or("").trim_end_matches(" only").trim_end();
+            let next = text.get(at + len..).and_then(|rest| rest.split_whitespace().next()).unwrap_or("");
+            let condition = matches!(text.get(at..at + len), Some(" if " | " once " | " when "));
+            condition
+                && (before.ends_with(['.', '?', '!', ';', ':'])
+                    || before.ends_with(" and,")
+                    || super::has("yes so not ok", next.trim_end_matches(',')))
+        };
+        let found = found.filter(|(at, len)| !often(*at, *len) && !follows(*at, *len));
         found.min_by_key(|(at, len)| (*at, std::cmp::Reverse(*len)))
     };
     let mut parts = Vec::new();
@@ -65,6 +85,13 @@ fn parts(goal: &str) -> Vec<&str> {
     {
         parts.extend(rest.get(..at));
         rest = rest.get(at + len..).unwrap_or("");
+    }
+    // "Do B. Important: first do A".
+    if let Some((at, len)) = cut(rest, &FIRST) {
+        let (second, first) = (rest.get(..at).unwrap_or(""), sentence(rest.get(at + len..).unwrap_or("")));
+        parts.extend([first, second]);
+        parts.retain(|part| !part.trim().is_empty());
+        return parts;
     }
     // "Do B after A"; with a comma, "after A, do B".
     let leading = ["after ", "once ", "when "].into_iter().find_map(|word| rest.strip_prefix(word));
@@ -111,6 +138,11 @@ fn belongs(parts: &[Goal], step: &Prepared<'_>) -> Option<usize> {
     at.next().is_none().then_some(first)
 }
 
+/// Whether a word is a name and no word of a language.
+fn is_own_name(token: &str) -> bool {
+    token.contains('/') || (token.len() > 4 && token.contains(['-', '_']) && !token.ends_with('-'))
+}
+
 fn score(part: &Goal, step: &Prepared<'_>) -> u32 {
     let touches = || step.derived.touches.iter().filter(|touch| touch.by != By::View && !touch.is_open());
     let base = |name: &str| fold(name.rsplit('/').next().unwrap_or(name)).into_owned();
@@ -121,12 +153,15 @@ fn score(part: &Goal, step: &Prepared<'_>) -> u32 {
     let line = fold(&crate::flow::fill(&step.args).to_string()).into_owned();
     let tokens = words.iter().map(|word| super::bans::token(&part.text, word.at));
     let spoken =
-        tokens.filter(|token| token.contains('/') || super::is_file_name(token)).any(|token| line.contains(token));
+        tokens.filter(|token| is_own_name(token) || super::is_file_name(token)).any(|token| line.contains(token));
     let kinds = || touches().filter_map(|touch| Kind::of(touch.effect));
     let asked = kinds().any(|kind| kind != Kind::Tell && kind.is_asked(words));
     let told = touches().any(|touch| touch.effect == Effect::Send)
         && words.iter().any(|w| w.is("mail send post tell publish"));
-    let called = words.iter().any(|word| by_name(step.step.action.as_str(), &word.text));
+    let by_word = |word: &&super::Word| by_name(step.step.action.as_str(), &word.text);
+    let called = words.iter().any(|word| by_word(&word));
+    // A verb, and not the name of a thing that the act is about.
+    let ordered = words.iter().any(|word| by_word(&word) && !word.name);
     // A push, or what is started elsewhere, is spoken of by its own word.
     let pushed = step.derived.touches.iter().any(Touch::is_push)
         && words.iter().any(|word| word.orders() && word.is(super::PUSHING));
@@ -146,6 +181,7 @@ fn score(part: &Goal, step: &Prepared<'_>) -> u32 {
         + 2 * u32::from(asked)
         + u32::from(told)
         + u32::from(called)
+        + u32::from(called && ordered)
         + 3 * u32::from(runs)
         + u32::from(looks);
     if score == 0 { 2 * u32::from(worded) } else { score }

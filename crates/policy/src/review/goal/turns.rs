@@ -66,6 +66,18 @@ const AWAY: &[(&str, &str)] = &[
     ("empty emptying", ""),
 ];
 
+/// Verbs that mean something else with a word that stands after what they are about: "pass it on", "bring their record up to date".
+const APART: &[(&str, &str, &str)] = &[
+    ("pass passing hand handing", "on along over", "forward"),
+    ("put putting", "together", "create"),
+    ("jot jotting write writing note noting", "down", "write"),
+    ("bring bringing get keep", "date", "update"),
+    ("get getting keep", "moving going", "remind"),
+    ("put putting drop dropping stick", "channel", "post"),
+    ("make making", "room space", "clean"),
+    ("set setting add adding arrange arranging fix schedule", "hour half minutes appointment slot", "contact"),
+];
+
 /// The most words between the two.
 const BETWEEN: usize = 8;
 
@@ -116,6 +128,13 @@ fn meaning(words: &[Word], at: usize) -> Option<&'static str> {
             before.sentence != first.sentence
                 || has("please to and then you also just now should can could must", &before.text)
         });
+    let apart = |particles: &str| {
+        let mut later = rest.iter().skip(1).take(BETWEEN / 2).take_while(|word| word.clause == first.clause);
+        later.any(|word| has(particles, &word.text))
+    };
+    if let Some((.., means)) = APART.iter().find(|(verbs, particles, _)| has(verbs, &first.text) && apart(particles)) {
+        return Some(means);
+    }
     let (_, particles) = AWAY.iter().find(|(verbs, _)| begins && has(verbs, &first.text))?;
     let away =
         || rest.iter().skip(1).take(BETWEEN).any(|word| word.clause == first.clause && has(particles, &word.text));

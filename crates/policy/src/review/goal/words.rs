@@ -25,6 +25,9 @@ const SUBORDINATE: &str = "why what how who which when where whose whom whether 
 const BEFORE_NAMES: &str = "the a an this that these those my our your his her its their each every any some all last next new old \
     of s latest recent current in on from about with at into onto under within was were been had has have";
 
+/// Words with which "that" is what was said before.
+const BACK_TO: &str = "after before with upon by";
+
 /// One word of a goal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Word {
@@ -44,6 +47,8 @@ pub(super) struct Word {
     pub(super) subordinate: bool,
     /// Whether it stands where the name of a thing does.
     pub(super) name: bool,
+    /// Whether it is a part of a path, an address or a name with signs in it.
+    pub(super) within: bool,
     /// Whether it begins a question: its answer is what is wanted.
     pub(super) asks: bool,
 }
@@ -105,6 +110,8 @@ impl Goal {
             let previous = before.map_or("", |word| word.text.as_str());
             // "if you can" is a manner of asking.
             subordinate = subordinate && !(matches!(previous, "if" | "whether") && one == "you");
+            // "I'll answer them myself", "Lucie will try it": who says who does it does not ask for it. "Will you" asks.
+            subordinate |= matches!(one, "ll" | "will") && !begins && previous != "you";
             let negated = negation.is_some_and(|from| words.len() - from <= 3);
             if negated && has(TWICE, one) {
                 (negation, ban) = (None, None);
@@ -120,7 +127,9 @@ impl Goal {
             // Orders have no plural, and are no part of an address, a path or a name with signs in it.
             let plural = one.ends_with('s') && !one.ends_with("ss");
             let within = is_within_name(text.get(..at).unwrap_or(""), text.get(end..).unwrap_or(""));
-            let name = looked_at || plural || within || has(BEFORE_NAMES, previous);
+            // "Only after that delete it": what follows is no thing.
+            let back = previous == "that" && words.iter().rev().nth(1).is_some_and(|word| has(BACK_TO, &word.text));
+            let name = looked_at || plural || within || (has(BEFORE_NAMES, previous) && !back);
             words.push(Word {
                 text: one.to_owned(),
                 means: None,
@@ -131,6 +140,7 @@ impl Goal {
                 forbidden,
                 subordinate,
                 name,
+                within,
                 asks: begins && questions,
             });
             if has(NEGATIONS, one) {

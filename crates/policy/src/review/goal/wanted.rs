@@ -1,0 +1,55 @@
+//! Whether the goal asks in so many words for what a step does, where it is data from outside that says to whom or with what.
+//!
+//! [`super::unasked`] compares kinds and lets an unclear goal be; that is for people to see. Who obeys a text from outside needs more: an
+//! order of the user's for an act of this kind. Without one the text has chosen the act as well (FORMATS §5, "Block, not ask").
+
+use countersign_plan::pointer::Pointer;
+use countersign_plan::tool::Effect;
+use countersign_plan::value::Expr;
+
+use super::words::has;
+use super::{Kind, UNCLEAR, is_named};
+use crate::deployment::is_path_kind;
+use crate::effects::{By, Touch};
+use crate::review::Request;
+use crate::review::prepare::Prepared;
+
+/// Words of grammar by which a goal is known to be in the language that is read here.
+const ENGLISH: &str = "the a an to of and in on for with is are me my our it this that please from by at";
+
+/// Words by which somebody is told to do what a text says.
+const OBEYING: &str = "run execut start launch try appl follow perform carry use install do";
+
+/// Whether nothing in the goal asks for what the step does. A goal in another language is not read, and says neither.
+pub(in crate::review) fn unwanted(request: &Request<'_>, prepared: &Prepared<'_>) -> bool {
+    let Some(goal) = request.pinned_goal else { return false };
+    let wishes = &prepared.goal;
+    let words = &wishes.read.words;
+    let silent = wishes.asked.is_empty() && words.len() <= UNCLEAR;
+    if silent || !words.iter().any(|word| has(ENGLISH, &word.text)) {
+        return false;
+    }
+    let action = prepared.step.action.as_str();
+    let object = |touch: &Touch| is_named(goal, prepared, touch) || wishes.speak_of_object(action);
+    let wanted = |touch: &Touch| match touch.effect {
+        Effect::None | Effect::Read => true,
+        Effect::Send => wishes.order(Kind::Tell.stems()) || object(touch),
+        Effect::Pay => wishes.order(Kind::Pay.stems()) || wishes.call(action),
+        Effect::Admin => wishes.asked.contains(&Kind::Govern) || wishes.call(action),
+        Effect::Delete => wishes.asked.contains(&Kind::Remove) || wishes.call(action),
+        Effect::Execute => !is_all_of_it_given(prepared) || wishes.order(OBEYING),
+        Effect::Create | Effect::Update => {
+            let more = |kind: &Kind| !matches!(kind, Kind::Look | Kind::Tell);
+            is_path_kind(touch.kind) || wishes.asked.is_empty() || wishes.asked.iter().any(more) || object(touch)
+        }
+    };
+    !prepared.derived.touches.iter().filter(|touch| touch.by == By::Tool).all(wanted)
+}
+
+/// Whether the whole line or script that runs is a value of another step.
+fn is_all_of_it_given(prepared: &Prepared<'_>) -> bool {
+    ["command", "script", "code", "program"].into_iter().any(|name| {
+        let at = Pointer::from_segments(vec![name.to_owned()]);
+        matches!(prepared.step.args.at(&at), Some(Expr::From { .. }))
+    })
+}
