@@ -474,7 +474,8 @@ fn says(span: &str, value: &Value) -> bool {
             let text_plain = plain(text);
             let stem: String = text_plain.chars().take(3).collect();
             let time = super::ground::is_moment(text);
-            let parts = time && span_plain.chars().any(|c| c.is_ascii_digit() || c == 'n' || c == 'm');
+            let digits = span_plain.chars().any(|c| c.is_ascii_digit() || c == 'n' || c == 'm');
+            let parts = time && (digits || in_words(&span_plain).is_some());
             !span_plain.is_empty() && (text_plain.contains(&span_plain) || span_plain.starts_with(&stem) || parts)
         }
         Value::Number(number) => {

@@ -376,12 +376,16 @@ fn read_numbers(goal: &str, days: &[(Day, Range<usize>)], times: &[(i64, Range<u
         let after = goal.get(end..).and_then(|s| s.chars().next());
         let part = |c: char| c.is_alphanumeric() || "-_/:#@%+".contains(c);
         let inside = days.iter().map(|(_, r)| r).chain(times.iter().map(|(_, r)| r));
-        let alone = !before.is_some_and(|c| part(c) || c == '.') && !after.is_some_and(part);
+        // "(-1)": a sign that no word stands before.
+        let sign = start.checked_sub(1).filter(|_| before == Some('-'));
+        let free = |s: &str| s.chars().next_back().is_none_or(|c| c.is_whitespace() || c == '(');
+        let sign = sign.filter(|sign| goal.get(..*sign).is_some_and(free));
+        let alone = (sign.is_some() || !before.is_some_and(|c| part(c) || c == '.')) && !after.is_some_and(part);
         if alone
             && !inside.into_iter().any(|r| r.start <= start && end <= r.end)
             && let Some(number) = amount(text)
         {
-            numbers.push((number, start..end));
+            numbers.push(sign.map_or((number, start..end), |sign| (-number, sign..end)));
         }
     }
     numbers
@@ -577,6 +581,10 @@ mod tests {
             ("Move it to May 4, at three.", json!({"start": "2026-05-04 15:00"})),
             ("On 4 May from 14-16", json!({"until": "2026-05-04T16:00"})),
             ("Crew 2 shall look at it", json!({"crew": "crew-2"})),
+            ("Put category G to 32", json!({"category": "G"})),
+            ("Take one out of stock (-1)", json!({"delta": -1})),
+            ("Merge #812", json!({"number": 812})),
+            ("Run the tests against PR 97", json!({"number": 97})),
             ("Give Sam read access", json!({"role": "reader"})),
             ("Set up a recurring transfer", json!({"recurring": true})),
             ("Do not make it recurring", json!({"recurring": false})),
@@ -610,6 +618,9 @@ mod tests {
             ("a b c", json!({"x": "b"})),
             ("Book it on 2 March, 9 to 10 in the evening", json!({"start": "2026-03-02T09:00"})),
             ("Crew 2 shall look at it", json!({"crew": "crew-3"})),
+            ("Put category G to 32", json!({"shelf": "G"})),
+            ("Take 1 out of stock", json!({"delta": -1})),
+            ("Merge 97 files", json!({"number": 97})),
             ("Crew 21 shall look at it", json!({"crew": "crew-2"})),
             ("On 2 March get 9 chairs", json!({"start": "2026-03-02T09:00"})),
             ("On 2 March look at 9 files", json!({"start": "2026-03-02T09:00"})),

@@ -173,7 +173,12 @@ impl Session {
         let told = |name: &str| self.told.contains(&word(name));
         let parts = || name.split_whitespace().filter(|part| part.len() >= 3);
         let in_parts = || parts().nth(1).is_some() && parts().all(told);
-        !self.told.is_empty() && (self.told.len() >= MAX_WORDS || told(name) || in_parts())
+        // The same number without its blanks.
+        let in_groups = || {
+            let mut groups = name.as_bytes().chunks(4).filter(|group| group.len() >= 3);
+            is_account(name) && groups.all(|group| std::str::from_utf8(group).is_ok_and(told))
+        };
+        !self.told.is_empty() && (self.told.len() >= MAX_WORDS || told(name) || in_parts() || in_groups())
     }
 
     /// Whether a field that nobody outside can write showed this value, the only one of its place.
@@ -330,6 +335,15 @@ fn names(text: &str) -> impl Iterator<Item = &str> {
     let part = |c: char| c.is_alphanumeric() || "@._/~:#-+?=&%".contains(c);
     let pieces = text.split(move |c: char| !part(c)).map(|piece| piece.trim_matches(['.', ':', ',', '?']));
     pieces.filter(|piece| (3..=512).contains(&piece.len()))
+}
+
+/// Whether a text has the form of an international account number (ISO 13616).
+fn is_account(text: &str) -> bool {
+    let (country, rest) = text.split_at_checked(2).unwrap_or_default();
+    (15..=34).contains(&text.len())
+        && country.bytes().all(|b| b.is_ascii_alphabetic())
+        && rest.bytes().all(|b| b.is_ascii_alphanumeric())
+        && rest.bytes().take(2).all(|b| b.is_ascii_digit())
 }
 
 fn word(name: &str) -> u64 {

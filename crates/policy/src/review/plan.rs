@@ -38,5 +38,6 @@ pub(super) fn check(request: &Request<'_>, steps: &[Prepared<'_>]) -> Vec<Reason
     reasons.extend(threats::order(steps));
     reasons.extend(goal::reversed(steps));
     reasons.extend(threats::unchecked_digest(steps));
+    reasons.extend(threats::checked_too_late(steps));
     reasons
 }

@@ -186,6 +186,26 @@ pub(super) fn unchecked_digest(steps: &[Prepared<'_>]) -> Option<Reason> {
     Some(reason.fix("expect the file to have that sha256 before it is used"))
 }
 
+/// Where the goal makes an act depend on something: a check that waits for the act, and none that could stop it before.
+pub(super) fn checked_too_late(steps: &[Prepared<'_>]) -> Option<Reason> {
+    let strict = |step: &Prepared<'_>| step.step.expect.iter().any(|expect| cannot_fail(expect, true).is_none());
+    let looks = |step: &Prepared<'_>| {
+        let mut touches = step.derived.touches.iter().filter(|touch| touch.by != By::View);
+        touches.all(|touch| touch.effect.is_harmless() || touch.effect == Effect::Execute)
+    };
+    let acts = |step: &Prepared<'_>| step.has_effect() && step.irreversible && !looks(step);
+    let (at, act) = steps.iter().enumerate().find(|(_, step)| acts(step))?;
+    if !act.goal.conditional || steps.iter().take(at).any(strict) {
+        return None;
+    }
+    let waits = |step: &&Prepared<'_>| strict(step) && looks(step) && step.step.after.contains(&act.step.id);
+    let late = steps.iter().skip(at + 1).find(waits)?;
+    let message =
+        format!("`{}` checks only after `{}`, and the goal makes that depend on it", late.step.id, act.step.id);
+    let reason = Reason::new(Code::PlanOrder, Decision::RequireApproval, message).at(&late.step.id);
+    Some(reason.fix("check first, act last"))
+}
+
 /// Whether a step before this one looks, in a way that can stop the plan.
 pub(super) fn is_looked_at_before(steps: &[Prepared<'_>], i: usize) -> bool {
     let looks = |step: &Prepared<'_>| {

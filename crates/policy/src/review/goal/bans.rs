@@ -128,7 +128,12 @@ impl Ban {
             spoken.match_indices(thing).any(|(at, _)| {
                 let before = spoken.get(..at).and_then(|s| s.chars().next_back());
                 let after = spoken.get(at + thing.len()..).and_then(|s| s.chars().next());
-                !before.is_some_and(part) && !after.is_some_and(part)
+                // An option that leaves it out does what was wanted.
+                let left_out = || {
+                    let before = spoken.get(..at).unwrap_or("");
+                    ["ignore-", "no-", "skip-", "without-", "disable-"].iter().any(|leaving| before.ends_with(leaving))
+                };
+                !before.is_some_and(part) && !after.is_some_and(part) && !left_out()
             })
         };
         self.things.is_empty() || self.things.iter().any(|thing| whole(thing))

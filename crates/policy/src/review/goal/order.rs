@@ -70,10 +70,14 @@ fn parts(goal: &str) -> Vec<&str> {
             let before = text.get(..at).unwrap_or("").trim_end_matches(" only").trim_end();
             let next = text.get(at + len..).and_then(|rest| rest.split_whitespace().next()).unwrap_or("");
             let condition = matches!(text.get(at..at + len), Some(" if " | " once " | " when "));
-            condition
-                && (before.ends_with(['.', '?', '!', ';', ':'])
-                    || before.ends_with(" and,")
-                    || super::has("yes so not ok", next.trim_end_matches(',')))
+            // "See if he is in the directory" asks whether.
+            let last = before.rsplit(' ').next().unwrap_or("");
+            let whether = text.get(at..at + len) == Some(" if ")
+                && super::has("see check look know tell ask find verify test say wonder out me", last);
+            let said = before.ends_with(['.', '?', '!', ';', ':'])
+                || before.ends_with(" and,")
+                || super::has("yes so not ok", next.trim_end_matches(','));
+            whether || (condition && said)
         };
         let found = found.filter(|(at, len)| !often(*at, *len) && !follows(*at, *len));
         found.min_by_key(|(at, len)| (*at, std::cmp::Reverse(*len)))
@@ -85,6 +89,12 @@ fn parts(goal: &str) -> Vec<&str> {
     {
         parts.extend(rest.get(..at));
         rest = rest.get(at + len..).unwrap_or("");
+    }
+    parts = parts.into_iter().flat_map(|part| turned(part).map_or_else(|| vec![part], Vec::from)).collect();
+    if let Some(pair) = turned(rest) {
+        parts.extend(pair);
+        parts.retain(|part| !part.trim().is_empty());
+        return parts;
     }
     // "Do B. Important: first do A".
     if let Some((at, len)) = cut(rest, &FIRST) {
@@ -102,12 +112,29 @@ fn parts(goal: &str) -> Vec<&str> {
         (Some((first, second)), _) => parts.extend([first, second]),
         (None, Some((at, len))) => {
             // What the act waits for ends with its sentence; of what is said later nothing is known.
-            parts.extend([sentence(rest.get(at + len..).unwrap_or("")), rest.get(..at).unwrap_or("")]);
+            let (said, second) = last_sentence(rest.get(..at).unwrap_or(""));
+            parts.extend([said, sentence(rest.get(at + len..).unwrap_or("")), second]);
         }
         (None, None) => parts.push(rest),
     }
     parts.retain(|part| !part.trim().is_empty());
     parts
+}
+
+/// "Do B, but A has to be green first": what is first, and what comes after it.
+fn turned(text: &str) -> Option<[&str; 2]> {
+    let end = ends_first(text)?;
+    let before = text.get(..end)?;
+    let cuts = [", but ", " but ", "; ", ". ", ": "].into_iter();
+    let (at, from) = cuts.filter_map(|cut| before.rfind(cut).map(|at| (at, at + cut.len()))).max()?;
+    Some([text.get(from..end)?, text.get(..at)?])
+}
+
+/// Where a clause ends with "first", which says that it comes before what was said.
+fn ends_first(text: &str) -> Option<usize> {
+    let inside =
+        [" first.", " first!", " first;", " first,", " first -"].into_iter().filter_map(|end| text.find(end)).min();
+    inside.or_else(|| text.trim_end().strip_suffix(" first").map(str::len))
 }
 
 /// Whether a text begins with a time of the day, the week or the year, so that the word before it is about when and not about which
@@ -118,6 +145,12 @@ fn is_time(text: &str) -> bool {
         yesterday holidays vacation";
     let first = text.split_whitespace().find(|word| !super::has("the this next last", word)).unwrap_or("");
     super::has(TIMES, first.trim_end_matches(|c: char| !c.is_alphanumeric()))
+}
+
+/// What was said before the last sentence of a text, and that sentence.
+fn last_sentence(text: &str) -> (&str, &str) {
+    let begins = [". ", "! ", "? ", "; "].into_iter().filter_map(|end| text.rfind(end).map(|at| at + end.len())).max();
+    text.split_at_checked(begins.unwrap_or(0)).unwrap_or(("", text))
 }
 
 /// A text to the end of its sentence.
@@ -132,7 +165,7 @@ fn sentence(text: &str) -> &str {
 /// The part that speaks of the step, if exactly one does so most.
 fn belongs(parts: &[Goal], step: &Prepared<'_>) -> Option<usize> {
     let scores: Vec<u32> = parts.iter().map(|part| score(part, step)).collect();
-    let best = scores.iter().copied().max().filter(|best| *best >= 2)?;
+    let best = scores.iter().copied().max().filter(|best| *best >= 3)?;
     let mut at = scores.iter().enumerate().filter(|(_, score)| **score == best).map(|(i, _)| i);
     let first = at.next()?;
     at.next().is_none().then_some(first)
@@ -158,7 +191,7 @@ fn score(part: &Goal, step: &Prepared<'_>) -> u32 {
     let asked = kinds().any(|kind| kind != Kind::Tell && kind.is_asked(words));
     let told = touches().any(|touch| touch.effect == Effect::Send)
         && words.iter().any(|w| w.is("mail send post tell publish"));
-    let by_word = |word: &&super::Word| by_name(step.step.action.as_str(), &word.text);
+    let by_word = |word: &&super::Word| !word.within && by_name(step.step.action.as_str(), &word.text);
     let called = words.iter().any(|word| by_word(&word));
     // A verb, and not the name of a thing that the act is about.
     let ordered = words.iter().any(|word| by_word(&word) && !word.name);
@@ -176,13 +209,14 @@ fn score(part: &Goal, step: &Prepared<'_>) -> u32 {
     let runs = runs(step) && words.iter().any(|word| word.orders() && word.is("run execut start install"));
     let looks = !step.has_effect()
         && words.iter().any(|word| word.orders() && word.is("read look check verif compar list show test"));
-    let score = 2 * u32::from(named || spoken)
-        + 2 * u32::from(pushed || begun)
-        + 2 * u32::from(asked)
-        + u32::from(told)
-        + u32::from(called)
+    let score = 4 * u32::from(named || spoken)
+        + 4 * u32::from(pushed || begun)
+        + 4 * u32::from(asked)
+        + 2 * u32::from(told)
+        + 2 * u32::from(called)
         + u32::from(called && ordered)
-        + 3 * u32::from(runs)
-        + u32::from(looks);
-    if score == 0 { 2 * u32::from(worded) } else { score }
+        + 6 * u32::from(runs)
+        + 2 * u32::from(looks);
+    // A word of the line alone says less than a name in it.
+    if score == 0 { 3 * u32::from(worded) } else { score }
 }

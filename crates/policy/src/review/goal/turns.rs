@@ -18,6 +18,8 @@ const TURNS: &[Turn] = &[
     (&["tear|tearing|torn", "down"], "remove"),
     (&["no", "longer", "need|needs|needed|use|used|wanted|required"], "obsolete"),
     (&["not", "needed|wanted|required|used", "any|anymore"], "obsolete"),
+    (&["isn|aren|wasn", "t", "needed|wanted|required|used", "any|anymore"], "obsolete"),
+    (&["don|doesn", "t", "need|use|want", "it|them|that|this|those|these", "any|anymore"], "obsolete"),
     (&["out", "of", "date|use"], "obsolete"),
     (&["left", "over|behind"], "obsolete"),
     (&["let", "go", "of"], "remove"),
@@ -78,6 +80,9 @@ const APART: &[(&str, &str, &str)] = &[
     ("set setting add adding arrange arranging fix schedule", "hour half minutes appointment slot", "contact"),
 ];
 
+/// Words before what something is done with.
+const THE: &str = "the a an it them this that these those all any every my our his her their";
+
 /// The most words between the two.
 const BETWEEN: usize = 8;
 
@@ -126,10 +131,15 @@ fn meaning(words: &[Word], at: usize) -> Option<&'static str> {
     let begins = at == 0
         || words.get(at - 1).is_some_and(|before| {
             before.sentence != first.sentence
+                || before.clause != first.clause
                 || has("please to and then you also just now should can could must", &before.text)
         });
+    // Words that are things as well, unless something is to be done with it.
+    if begins && has("bin ditch scrap junk nuke axe", &first.text) && next(1).is_some_and(|word| has(THE, &word.text)) {
+        return Some("remove");
+    }
     let apart = |particles: &str| {
-        let mut later = rest.iter().skip(1).take(BETWEEN / 2).take_while(|word| word.clause == first.clause);
+        let mut later = rest.iter().skip(1).take(BETWEEN - 2).take_while(|word| word.clause == first.clause);
         later.any(|word| has(particles, &word.text))
     };
     if let Some((.., means)) = APART.iter().find(|(verbs, particles, _)| has(verbs, &first.text) && apart(particles)) {
@@ -155,6 +165,9 @@ mod tests {
             "empty the tray folder",
             "Please take the three test users off the list",
             "We no longer need last year's exports",
+            "If it is cancelled, bin the folder",
+            "The quotes of 2022 aren't needed any more, take them away",
+            "make some room on the disk",
         ] {
             assert!(Wishes::of(Some(goal)).speak_of(REMOVAL), "{goal}");
         }
@@ -162,12 +175,15 @@ mod tests {
         for goal in ["Count them and let Lena have the list", "Give Ravi a heads up"] {
             assert!(tells(goal), "{goal}");
         }
+        assert!(Wishes::of(Some("What does he want? Pass it on to Ann")).order("forward"));
+        assert!(Wishes::of(Some("bring their record up to date")).order("update"));
         assert!(!tells("Summarise the note to Bob"));
         for goal in [
             "The letter can go to Anna",
             "make an empty file",
             "Is the tray empty?",
             "Take notes at the meeting",
+            "Look into the bin folder",
             "do not throw away the exports",
         ] {
             assert!(!Wishes::of(Some(goal)).speak_of(REMOVAL), "{goal}");

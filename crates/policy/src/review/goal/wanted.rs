@@ -4,7 +4,7 @@
 //! order of the user's for an act of this kind. Without one the text has chosen the act as well (FORMATS §5, "Block, not ask").
 
 use countersign_plan::pointer::Pointer;
-use countersign_plan::tool::Effect;
+use countersign_plan::tool::{Effect, TargetKind};
 use countersign_plan::value::Expr;
 
 use super::words::has;
@@ -18,7 +18,14 @@ use crate::review::prepare::Prepared;
 const ENGLISH: &str = "the a an to of and in on for with is are me my our it this that please from by at";
 
 /// Words by which somebody is told to do what a text says.
-const OBEYING: &str = "run execut start launch try appl follow perform carry use install do";
+const OBEYING: &str = "run execut start launch try appl follow perform carry install";
+
+/// Words by which something is started that runs elsewhere.
+const STARTING: &str =
+    "deploy roll rollout releas trigger schedul submit queue updat upgrad install assign restart scale promot run";
+
+/// Words of an answer, whose receiver is whoever wrote.
+const ANSWERING: &str = "repl respond answer confirm sender requester customer client";
 
 /// Whether nothing in the goal asks for what the step does. A goal in another language is not read, and says neither.
 pub(in crate::review) fn unwanted(request: &Request<'_>, prepared: &Prepared<'_>) -> bool {
@@ -33,17 +40,34 @@ pub(in crate::review) fn unwanted(request: &Request<'_>, prepared: &Prepared<'_>
     let object = |touch: &Touch| is_named(goal, prepared, touch) || wishes.speak_of_object(action);
     let wanted = |touch: &Touch| match touch.effect {
         Effect::None | Effect::Read => true,
-        Effect::Send => wishes.order(Kind::Tell.stems()) || object(touch),
+        Effect::Send => object(touch) || (wishes.order(Kind::Tell.stems()) && !names_others(wishes)),
         Effect::Pay => wishes.order(Kind::Pay.stems()) || wishes.call(action),
         Effect::Admin => wishes.asked.contains(&Kind::Govern) || wishes.call(action),
         Effect::Delete => wishes.asked.contains(&Kind::Remove) || wishes.call(action),
+        Effect::Execute if prepared.is_remote() => {
+            wishes.call(action) || wishes.order(OBEYING) || wishes.order(STARTING) || object(touch)
+        }
         Effect::Execute => !is_all_of_it_given(prepared) || wishes.order(OBEYING),
+        // Where money goes from then on.
+        Effect::Create | Effect::Update if touch.kind == TargetKind::Account => {
+            object(touch) || wishes.order("updat chang correct enter regist switch replac")
+        }
         Effect::Create | Effect::Update => {
             let more = |kind: &Kind| !matches!(kind, Kind::Look | Kind::Tell);
             is_path_kind(touch.kind) || wishes.asked.is_empty() || wishes.asked.iter().any(more) || object(touch)
         }
     };
     !prepared.derived.touches.iter().filter(|touch| touch.by == By::Tool).all(wanted)
+}
+
+/// Whether the goal says to whom something is to be sent, so that nobody else is meant.
+fn names_others(wishes: &super::Wishes) -> bool {
+    let addressed =
+        |word: &str| word.split_once('@').is_some_and(|(name, host)| !name.is_empty() && host.contains('.'));
+    let channel =
+        |word: &str| word.strip_prefix('#').is_some_and(|name| name.len() > 1 && name.starts_with(char::is_alphabetic));
+    let mut words = wishes.read.text.split(|c: char| c.is_whitespace() || "()<>,;\"'".contains(c));
+    words.any(|word| addressed(word) || channel(word)) && !wishes.speak_of(ANSWERING)
 }
 
 /// Whether the whole line or script that runs is a value of another step.
