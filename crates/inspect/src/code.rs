@@ -4,6 +4,7 @@
 mod calls;
 mod fold;
 mod lex;
+mod names;
 mod powershell;
 mod rounds;
 
@@ -60,8 +61,15 @@ impl Machine<'_> {
             self.unknown(UnknownKind::Syntax, Effect::Execute, format!("the {} code cannot be read", language.name()));
             return;
         };
-        let tokens = fold::constants(&tokens, &self.context.home);
-        let mut seen = Seen { loops: fold::loops(&tokens), tokens: tokens.clone(), ..Seen::default() };
+        let tokens = names::resolved(language, table, tokens);
+        let tokens = names::settled(language, &fold::constants(&tokens, &self.context.home));
+        let tokens = names::settled(language, &fold::constants(&tokens, &self.context.home));
+        let loops = fold::loops(&tokens);
+        let mut seen = Seen { loops, lists: names::lists(&tokens), tokens: tokens.clone(), ..Seen::default() };
+        if table.calls_bare {
+            seen.defined = names::given(&tokens);
+        }
+        let before = self.out.touches.len();
         self.judge_rounds(language, &tokens);
         for (i, token) in tokens.iter().enumerate() {
             match token {
@@ -108,7 +116,8 @@ impl Machine<'_> {
                 Token::Text(_) | Token::Built | Token::Number => {}
             }
         }
-        if seen.connects && seen.runs && seen.sockets {
+        self.takes_along(before, seen.environment);
+        if seen.outside && seen.runs && seen.sockets {
             self.find(
                 FindingKind::ReverseShell,
                 format!("the {} code connects a program to a socket", language.name()),
@@ -156,6 +165,16 @@ impl Machine<'_> {
         if name.split(['.', ':']).any(|part| table.dynamic.contains(part)) {
             seen.evaluates |= table.evaluators.contains(lower);
             let constant = argument(after, 0).and_then(constant);
+            // `array_map("unlink", glob("…"))` calls what it names.
+            let applies = matches!(lower, "array_map" | "array_walk" | "call_user_func" | "call_user_func_array");
+            if let (Some(called), Some(given)) = (constant.as_deref().filter(|_| applies), argument(after, 1))
+                && !table.dynamic.contains(called)
+            {
+                let call: Vec<Token> =
+                    std::iter::once(Token::Mark('(')).chain(given.iter().cloned()).chain([Token::Mark(')')]).collect();
+                self.name(language, table, called, None, &call, seen);
+                return;
+            }
             match constant {
                 Some(text) if table.evaluators.contains(lower) => self.code(language, &text),
                 Some(_) | None => {
@@ -204,6 +223,11 @@ impl Machine<'_> {
             return;
         }
         let Some((does, method)) = table.find(name, lower) else {
+            // Of a module that acts on the machine, what the tables do not have may do anything.
+            if is_call && name.split_once('.').is_some_and(|(module, _)| table.guarded.contains(module)) {
+                let message = format!("`{name}` goes beyond what is analysed");
+                self.unknown(UnknownKind::Code, Effect::Execute, message);
+            }
             if is_call && name.contains(['.', ':', '>']) && Table::takes_away(name) {
                 self.touch_named(Effect::Delete, name);
             }
@@ -214,6 +238,7 @@ impl Machine<'_> {
             if is_call
                 && (!name.contains(['.', ':', '>']) || (name.contains("::") && !name.contains('.')))
                 && !table.is_harmless(lower)
+                && !(language == Language::Perl && is_handle(name))
                 && !seen.defined.contains(&name.to_owned())
             {
                 let defines = matches!(before, Some(Token::Name(b)) if matches!(b.as_str(), "def" | "function" | "sub" | "class" | "lambda" | "my" | "new"));
@@ -269,6 +294,25 @@ impl Machine<'_> {
             self.touch_path(Effect::Delete, &found, recursive);
             return;
         }
+        // What stands for each of several constants is each of them.
+        let place = match does {
+            Does::Reads(n) | Does::Writes(n) | Does::Deletes(n, _) => Some(n),
+            Does::Opens | Does::Runs | Does::Moves | Does::Copies => Some(0),
+            Does::Nothing | Does::Connects | Does::Environment | Does::Unknown => None,
+        };
+        let whole = place
+            .and_then(|n| argument_place(after, n))
+            .filter(|range| after.get(range.clone()).and_then(constant).is_none());
+        if let Some(range) = whole
+            && let Some(values) = after.get(range.clone()).and_then(|tokens| names::values(tokens, &seen.lists))
+        {
+            for value in values {
+                let mut after = after.to_vec();
+                after.splice(range.clone(), [Token::Text(value)]);
+                self.does(language, does, name, &after, seen);
+            }
+            return;
+        }
         match does {
             Does::Nothing => {}
             Does::Reads(n) => self.file_of(Effect::Read, text(n), name, false),
@@ -310,7 +354,11 @@ impl Machine<'_> {
             }
             Does::Connects => {
                 seen.connects = true;
-                match argument(after, 0).and_then(first_text) {
+                let host = argument(after, 0).and_then(first_text);
+                seen.outside |= host.as_deref().is_none_or(|host| {
+                    !crate::host::read(host).name.is_some_and(|name| crate::host::is_loopback(&name))
+                });
+                match host {
                     Some(host) => self.touch_host(&Word::text(host)),
                     None => {
                         self.touch_other(Effect::Send, TargetKind::Host, "?");
@@ -324,6 +372,8 @@ impl Machine<'_> {
             }
             Does::Environment => {
                 self.touch_other(Effect::Read, TargetKind::Process, "env");
+                let one = matches!(after.first(), Some(Token::Mark('[' | '.' | '(' | '{')));
+                seen.environment |= !one && matches!(name, "os.environ" | "process.env" | "ENV");
                 let whole =
                     !matches!(after.first(), Some(Token::Mark('[' | '.' | '('))) && language == Language::Python;
                 if whole {
@@ -349,7 +399,10 @@ impl Machine<'_> {
 
     /// A command: one string for the shell, or a list of words.
     fn runs(&mut self, after: &[Token], name: &str) {
-        let Some(first) = argument(after, 0) else {
+        // `os.spawnvp(os.P_WAIT, "rm", [...])`: how comes first.
+        let how = argument(after, 0).is_some_and(|first| matches!(first, [Token::Name(how)] if how.contains("P_")));
+        let from = usize::from(how);
+        let Some(first) = argument(after, from) else {
             self.unknown(UnknownKind::Value, Effect::Execute, format!("what `{name}` runs is not constant"));
             return;
         };
@@ -369,8 +422,22 @@ impl Machine<'_> {
             }
             return;
         }
-        let all: Vec<Option<String>> = (0..16).map_while(|n| argument(after, n)).map(constant).collect();
+        let all: Vec<Option<String>> = (from..16).map_while(|n| argument(after, n)).map(constant).collect();
+        let list = argument(after, from + 1).filter(|tokens| matches!(tokens.first(), Some(Token::Mark('[' | '('))));
         match all.as_slice() {
+            // `spawn("rm", ["-rf", "/"])`: the words stand in a list; that of `exec` begins with the program's own name.
+            [Some(program), ..] if list.is_some() => {
+                let own = name.contains("exec") && name.starts_with("os.") || name.contains("spawnv");
+                let words = list.unwrap_or_default().iter().filter(|token| !matches!(token, Token::Mark(_)));
+                let words: Vec<Word> = words
+                    .skip(usize::from(own))
+                    .map(|token| match token {
+                        Token::Text(text) => Word::text(text),
+                        _ => Word::hole("word"),
+                    })
+                    .collect();
+                self.start(std::iter::once(Word::text(program)).chain(words).collect(), Stream::unknown());
+            }
             [Some(line), ..] if all.len() == 1 || !all.iter().skip(1).any(Option::is_some) => {
                 self.script(line, &Stream::unknown());
             }
@@ -379,16 +446,7 @@ impl Machine<'_> {
                 self.start(words, Stream::unknown());
             }
             [Some(program), ..] => {
-                // `spawn("rm", ["-rf", "/"])`: the words stand in a list.
-                let list = argument(after, 1).filter(|tokens| matches!(tokens.first(), Some(Token::Mark('['))));
-                let words: Option<Vec<Word>> = list.map(|tokens| {
-                    tokens
-                        .iter()
-                        .filter_map(|t| if let Token::Text(text) = t { Some(Word::text(text)) } else { None })
-                        .collect()
-                });
-                let words = std::iter::once(Word::text(program)).chain(words.unwrap_or_default()).collect();
-                self.start(words, Stream::unknown());
+                self.start(vec![Word::text(program)], Stream::unknown());
             }
             _ => self.unknown(UnknownKind::Value, Effect::Execute, format!("what `{name}` runs is not constant")),
         }
@@ -422,6 +480,10 @@ impl Machine<'_> {
 #[derive(Debug, Default)]
 struct Seen {
     connects: bool,
+    /// Whether one of those whom it talks to is another machine.
+    outside: bool,
+    /// Whether the whole environment is read.
+    environment: bool,
     sockets: bool,
     runs: bool,
     /// Whether something is run of which not every word is constant.
@@ -430,6 +492,8 @@ struct Seen {
     evaluates: bool,
     /// Variables of loops over names of files, with the pattern of those.
     loops: Vec<(String, Word)>,
+    /// Names that stand for each of several constants.
+    lists: names::Lists,
     /// All of the code.
     tokens: Vec<Token>,
     defined: Vec<String>,
@@ -471,6 +535,11 @@ fn computed_call(language: Language, mark: char, next: Option<&Token>) -> bool {
     }
 }
 
+/// Whether a name is that of a file that is open (perlfunc, "open").
+fn is_handle(name: &str) -> bool {
+    name.bytes().all(|b| b.is_ascii_uppercase() || b == b'_')
+}
+
 /// Whether a name without brackets is called: an argument follows.
 fn takes_bare(after: &[Token]) -> bool {
     matches!(after.first(), Some(Token::Text(_) | Token::Name(_) | Token::Built | Token::Number | Token::Command(_)))
@@ -479,6 +548,11 @@ fn takes_bare(after: &[Token]) -> bool {
 
 /// The tokens of the `n`th argument of a call whose brackets follow, or of a call without brackets.
 fn argument(after: &[Token], n: usize) -> Option<&[Token]> {
+    after.get(argument_place(after, n)?)
+}
+
+/// Where that stands.
+fn argument_place(after: &[Token], n: usize) -> Option<std::ops::Range<usize>> {
     let (bracketed, start) = match after.first() {
         Some(Token::Mark('(')) => (true, 1),
         _ => (false, 0),
@@ -489,22 +563,22 @@ fn argument(after: &[Token], n: usize) -> Option<&[Token]> {
             Token::Mark('(' | '[' | '{') => depth += 1,
             Token::Mark(')' | ']' | '}') if depth > 0 => depth -= 1,
             Token::Mark(')' | ']' | '}') => {
-                return (index == n && i > from).then(|| after.get(from..i)).flatten();
+                return (index == n && i > from).then_some(from..i);
             }
             Token::Mark(',') if depth == 0 => {
                 if index == n {
-                    return after.get(from..i).filter(|tokens| !tokens.is_empty());
+                    return (i > from).then_some(from..i);
                 }
                 index += 1;
                 from = i + 1;
             }
             Token::Mark(';') if depth == 0 && !bracketed => {
-                return (index == n && i > from).then(|| after.get(from..i)).flatten();
+                return (index == n && i > from).then_some(from..i);
             }
             _ => {}
         }
     }
-    (index == n && !bracketed).then(|| after.get(from..)).flatten().filter(|tokens| !tokens.is_empty())
+    (index == n && !bracketed && after.len() > from).then_some(from..after.len())
 }
 
 /// A string constant, or constants put together.

@@ -1,8 +1,10 @@
 //! What stands in a file, by what the file is: a script, or the command lines inside of something that a tool runs.
 
+mod implant;
 mod wanted;
 
-use countersign_plan::inspection::{Context, Inspection};
+use countersign_plan::inspection::{Context, Flow, Inspection};
+use countersign_plan::tool::{Effect, TargetKind};
 use serde_json::Value;
 
 use crate::code::Language;
@@ -91,6 +93,14 @@ const MAX_LINES: usize = 2048;
 /// What the file would do once it is run, whoever runs it. Of files in which commands are only a part, what is not understood says
 /// nothing. Nothing at all where the file is none that is run.
 pub(crate) fn file(name: &str, text: &str, context: &Context) -> Inspection {
+    let mut out = of_kind(name, text, context);
+    if let Some((kind, message)) = implant::of(name, text) {
+        out.find(kind, None, message);
+    }
+    out
+}
+
+fn of_kind(name: &str, text: &str, context: &Context) -> Inspection {
     let mut out = match language(name, text) {
         Some(language) => crate::code::code(language, text, context),
         None => match embedded(name, text) {
@@ -275,6 +285,12 @@ impl Machine<'_> {
             return;
         }
         let Some(text) = data.text.as_deref().filter(|text| !text.trim().is_empty()) else { return };
+        if runs_by_itself(name, &self.context.home) || embedded(name, text).is_some() {
+            self.runs_later(text);
+        }
+        if let Some((kind, message)) = implant::of(name, text) {
+            self.find(kind, message);
+        }
         let inner = file(name, text, self.context);
         self.take_written(name, inner);
     }
@@ -286,6 +302,11 @@ impl Machine<'_> {
             kind == FindingKind::DownloadAndExecute || kind.decision() == countersign_plan::verdict::Decision::Block
         };
         let secret = |from: &str| matches!(from, "env" | "secret") || from.starts_with('/');
+        let sends = |flow: &&Flow| matches!(flow.from.as_str(), "env" | "secret") && flow.to != "?";
+        for flow in inner.flows.iter().filter(sends) {
+            self.touch_other(Effect::Send, TargetKind::Host, flow.to.clone());
+            self.out.flow(flow.clone());
+        }
         if by_itself {
             self.absorb_grave(inner);
         } else if let Some(message) =

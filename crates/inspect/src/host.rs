@@ -42,6 +42,18 @@ pub(crate) fn is_local(name: &str) -> bool {
     host == "localhost" || [".localhost", ".local", ".test", ".home.arpa"].iter().any(|end| host.ends_with(end))
 }
 
+/// Whether a host is this machine itself.
+pub(crate) fn is_loopback(name: &str) -> bool {
+    let host = name
+        .rsplit_once(':')
+        .filter(|(_, port)| port.bytes().all(|b| b.is_ascii_digit()))
+        .map_or(name, |(host, _)| host);
+    let host = host.trim_matches(['[', ']']);
+    host == "localhost"
+        || host.parse::<Ipv4Addr>().is_ok_and(|ip| ip.is_loopback())
+        || host.parse::<Ipv6Addr>().is_ok_and(|ip| ip.is_loopback())
+}
+
 /// What a URL says, and what is wrong with it.
 #[must_use]
 pub fn url(text: &str) -> Inspection {

@@ -47,6 +47,12 @@ pub(crate) struct Machine<'a> {
     pub(crate) files: BTreeMap<String, Stream>,
     /// Where the values of holes come from.
     pub(crate) origins: BTreeMap<String, Stream>,
+    /// What holes stand for where nothing else set them: `${X:-y}`.
+    pub(crate) defaults: BTreeMap<String, Word>,
+    /// Folders into which the line unpacked what a host sent.
+    pub(crate) unpacked: BTreeSet<String>,
+    /// Texts that something runs later without asking anybody.
+    pub(crate) later: Vec<String>,
     /// Whether the line opened a connection of the shell's own, as `/dev/tcp/…` is.
     pub(crate) sockets: bool,
     /// Constant texts that came out of a decoder.
@@ -88,6 +94,9 @@ impl<'a> Machine<'a> {
                 .map(|(path, text)| (path::normalise("/", path), Stream::constant(text.as_str())))
                 .collect(),
             origins: BTreeMap::new(),
+            defaults: BTreeMap::new(),
+            unpacked: BTreeSet::new(),
+            later: Vec::new(),
             sockets: false,
             decoded: Vec::new(),
             decodes: false,
@@ -166,16 +175,37 @@ impl<'a> Machine<'a> {
                 format!("`{}` removes {shown}, which is `/` where nothing set it", self.by),
             );
         }
+        // A folder that is one of several is a pattern as well.
         let pattern = word.is_pattern() || word.has_hole();
         for name in self.paths(word) {
+            let pattern = pattern || (!shown.starts_with('/') && name.contains(['*', '?']));
             self.touch_absolute(effect, name, pattern, recursive);
         }
+        if let Some(default) = self.by_default(word) {
+            for name in self.paths(&default) {
+                self.touch_absolute(effect, name, pattern, recursive);
+            }
+        }
+    }
+
+    /// The word with the default of its first hole in the place of that.
+    pub(crate) fn by_default(&self, word: &Word) -> Option<Word> {
+        let name = word.first_hole()?;
+        let default = self.defaults.get(name)?;
+        let mut out = Word::default();
+        for part in word.parts() {
+            match part {
+                Part::Hole { name: own, .. } if own == name => out.append(default),
+                part => out.push(part.clone()),
+            }
+        }
+        (!out.has_hole()).then_some(out)
     }
 
     fn touch_absolute(&mut self, effect: Effect, name: String, pattern: bool, recursive: bool) {
         if let Some(rest) = name.strip_prefix("/dev/tcp/").or_else(|| name.strip_prefix("/dev/udp/")) {
             let address = rest.replacen('/', ":", 1);
-            self.sockets = true;
+            self.sockets |= !crate::host::is_loopback(&address);
             self.touch_host(&Word::text(address));
             return;
         }
@@ -186,6 +216,12 @@ impl<'a> Machine<'a> {
         let of_log = |name: &str| self.files.get(name).is_some_and(|file| file.sources.iter().any(|from| is_log(from)));
         if effect == Effect::Delete && !pattern && self.made.contains(&name) && !of_log(&name) {
             return;
+        }
+        if effect == Effect::Execute
+            && let Some(folder) = self.unpacked.iter().find(|folder| path::is_below(&name, folder))
+        {
+            let message = format!("{name} came out of what a host sent to {folder}, and is run");
+            self.find(FindingKind::DownloadAndExecute, message);
         }
         self.effort.touched(effect, &name, pattern);
         self.judge_place(effect, &name, recursive);
@@ -218,7 +254,7 @@ impl<'a> Machine<'a> {
             Place::Kernel if !effect.is_harmless() => {
                 self.find(FindingKind::KernelInterface, format!("`{}` writes to {name}", self.by));
             }
-            Place::Kernel if is_of_a_process(name) => {
+            Place::Kernel if is_of_a_process(name) && !is_shown(name) => {
                 self.find(FindingKind::KernelInterface, format!("`{}` reads a process's {name}", self.by));
             }
             Place::Startup if matches!(effect, Effect::Create | Effect::Update) => {
@@ -309,14 +345,19 @@ impl<'a> Machine<'a> {
             self.out.flow(Flow { from: "?".to_owned(), to: to.clone() });
         }
         for from in &data.sources {
-            self.out.flow(Flow { from: from.clone(), to: to.clone() });
-            // The environment and the memory of a process hold what it was given to keep.
-            if is_of_a_process(from) && ["/environ", "/mem", "kcore"].iter().any(|end| from.ends_with(end)) {
-                self.out.flow(Flow { from: "secret".to_owned(), to: to.clone() });
-            }
+            self.leaves(from, &to);
         }
         if let Some(text) = &data.text {
             self.secrets_in(text, &to);
+        }
+    }
+
+    /// Something that goes to somebody.
+    pub(crate) fn leaves(&mut self, from: &str, to: &str) {
+        self.out.flow(Flow { from: from.to_owned(), to: to.to_owned() });
+        // The environment and the memory of a process hold what it was given to keep.
+        if is_of_a_process(from) && ["/environ", "/mem", "kcore"].iter().any(|end| from.ends_with(end)) {
+            self.out.flow(Flow { from: "secret".to_owned(), to: to.to_owned() });
         }
     }
 
@@ -340,6 +381,11 @@ impl<'a> Machine<'a> {
         stream.endless |= names.iter().any(|name| ENDLESS.contains(&name.as_str()));
         stream.sources.extend(names);
         stream
+    }
+
+    /// What the line itself put into the file, without reading it.
+    pub(crate) fn held(&self, word: &Word) -> Stream {
+        self.paths(word).iter().find_map(|path| self.files.get(path)).cloned().unwrap_or_default()
     }
 
     /// Writes `data` to the file that `word` names.
@@ -378,6 +424,18 @@ impl<'a> Machine<'a> {
 /// The first character that hides, if any; what is plain ASCII is let through at a glance.
 pub(crate) fn visible(text: &str) -> Result<(), countersign_plan::text::HiddenText> {
     if text.bytes().all(|b| matches!(b, b' '..=b'~' | b'\n' | b'\t')) { Ok(()) } else { check_visible(text) }
+}
+
+/// What `ps` shows of a process as well (proc(5)).
+fn is_shown(name: &str) -> bool {
+    name.starts_with("/proc/")
+        && name.matches('/').count() == 3
+        && [
+            "/cwd", "/exe", "/comm", "/cmdline", "/status", "/stat", "/statm", "/limits", "/cgroup", "/io", "/sched",
+            "/wchan",
+        ]
+        .iter()
+        .any(|end| name.ends_with(end))
 }
 
 /// Whether a `/proc` path is about a process rather than about the machine.

@@ -192,6 +192,11 @@ pub(crate) fn normalise(base: &str, path: &str) -> String {
     out
 }
 
+/// Whether a path lies below a folder.
+pub(crate) fn is_below(path: &str, folder: &str) -> bool {
+    path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
+}
+
 /// Whether the last component stands for every entry of its folder.
 fn folder_of_all(path: &str) -> Option<&str> {
     let (folder, last) = path.rsplit_once('/')?;

@@ -6,6 +6,7 @@ mod client;
 mod deeds;
 mod filter;
 mod find;
+mod grave;
 mod options;
 mod own;
 mod script;
@@ -23,7 +24,7 @@ use countersign_plan::tool::{Effect, TargetKind};
 use crate::catalogue;
 use crate::code::Language;
 use crate::inspection::{Build as _, FindingKind, Knowledge, Program, UnknownKind};
-use crate::machine::{MAX_DEPTH, Machine, Stream, Word};
+use crate::machine::{MAX_DEPTH, Machine, Part, Stream, Word};
 
 /// Folders in which a name is the program that the catalogue means.
 const PROGRAM_FOLDERS: &[&str] =
@@ -89,6 +90,7 @@ impl Machine<'_> {
         let knowledge = if entry.is_some() || special { Knowledge::Catalogued } else { Knowledge::Uncatalogued };
         self.note(name, rest, knowledge);
         self.judge_words(base, rest);
+        self.judge_installed(base);
         if let Some(out) = self.special(base, rest, &stdin) {
             return out;
         }
@@ -108,6 +110,15 @@ impl Machine<'_> {
         }
     }
 
+    /// A program under a name that the line itself put among the programs.
+    fn judge_installed(&mut self, base: &str) {
+        let own = [format!("{}/.local/bin/{base}", self.context.home), format!("{}/bin/{base}", self.context.home)];
+        let usual = PROGRAM_FOLDERS.iter().map(|folder| format!("{folder}{base}"));
+        if let Some(written) = usual.chain(own).find_map(|path| self.files.get(&path).cloned()) {
+            self.judge_input(&written);
+        }
+    }
+
     /// What the words say that a grammar does not.
     fn judge_words(&mut self, base: &str, rest: &[Word]) {
         self.effort.started(base);
@@ -115,6 +126,7 @@ impl Machine<'_> {
             return;
         }
         self.judge_deeds(base, rest);
+        self.judge_grave(base, rest);
         self.judge_tasks(base, rest);
         self.judge_sources(base, rest);
         self.git_settings(base, rest);
@@ -127,6 +139,7 @@ impl Machine<'_> {
             out.text = filter::apply(base, rest, text);
         }
         self.prints_credentials(base, rest, &mut out);
+        self.lists_all(base, rest, &mut out);
         self.records_people(base, rest, &mut out);
         out
     }
@@ -183,6 +196,7 @@ impl Machine<'_> {
             return out;
         }
         self.judge_deployment(name);
+        self.judge_grave(base_of(&path).unwrap_or(""), rest);
         self.judge_tasks(base_of(&path).unwrap_or(""), rest);
         match self.files.get(&path).cloned() {
             Some(written) => self.run_written(&written, &path, rest, &stdin),
@@ -245,6 +259,13 @@ impl Machine<'_> {
     /// A command whose name is known only at run time.
     fn unnamed(&mut self, name: &Word, rest: &[Word], stdin: Stream) -> Stream {
         let shown = name.shown();
+        if let Some(known) = self.by_variable(name) {
+            return self.start(std::iter::once(Word::text(known)).chain(rest.iter().cloned()).collect(), stdin);
+        }
+        self.judge_words(shown.rsplit('/').next().unwrap_or(&shown), rest);
+        if let Some(default) = self.by_default(name).filter(|default| default.constant().is_some()) {
+            self.start(std::iter::once(default).chain(rest.iter().cloned()).collect(), stdin.clone());
+        }
         self.unknown(
             UnknownKind::Value,
             Effect::Execute,
@@ -253,6 +274,10 @@ impl Machine<'_> {
         for path in self.paths(name) {
             if let Some(written) = self.files.get(&path).cloned() {
                 self.judge_input(&written);
+            }
+            if let Some(folder) = self.unpacked.iter().find(|folder| crate::path::is_below(&path, folder)) {
+                let message = format!("{path} came out of what a host sent to {folder}, and is run");
+                self.find(FindingKind::DownloadAndExecute, message);
             }
         }
         self.out.program(Program {
@@ -268,6 +293,49 @@ impl Machine<'_> {
             self.run(rest.to_vec(), stdin.clone());
         }
         Stream { sources: stdin.sources, ..Stream::unknown() }
+    }
+
+    /// A program that a variable of the machine's own leads to: the user's shell (`SHELL`, POSIX "Environment Variables"), or one
+    /// that is catalogued in the folder of an installed kit. Only where the line leaves the variable as it is.
+    fn by_variable(&self, name: &Word) -> Option<String> {
+        const KITS: &[&str] = &[
+            "ANDROID_HOME",
+            "ANDROID_SDK_ROOT",
+            "ANDROID_NDK_HOME",
+            "ANDROID_NDK_ROOT",
+            "CONDA_PREFIX",
+            "CUDA_HOME",
+            "FLUTTER_ROOT",
+            "GOROOT",
+            "GRADLE_HOME",
+            "JAVA_HOME",
+            "LLVM_HOME",
+            "M2_HOME",
+            "MAVEN_HOME",
+            "NVM_BIN",
+            "PYENV_ROOT",
+            "QT_ROOT_DIR",
+            "ROCM_PATH",
+            "VULKAN_SDK",
+        ];
+        let (slash, hole, rest) = match name.parts() {
+            [Part::Hole { name, .. }] => ("", name, ""),
+            [Part::Text(slash), Part::Hole { name, .. }] => (slash.as_str(), name, ""),
+            [Part::Hole { name, .. }, Part::Text(rest)] => ("", name, rest.as_str()),
+            _ => return None,
+        };
+        let variable = hole.trim_end_matches([':', '-', '?']);
+        if self.scope.variable(variable).is_some() {
+            return None;
+        }
+        if matches!(variable, "SHELL" | "BASH") && rest.is_empty() && matches!(slash, "" | "/") {
+            return Some("sh".to_owned());
+        }
+        let base = rest
+            .rsplit('/')
+            .next()
+            .filter(|base| KITS.contains(&variable) && !rest.contains("..") && !base.is_empty())?;
+        (catalogue::entry(base).is_some() && !special::knows(base)).then(|| base.to_owned())
     }
 
     fn aliased(&mut self, name: &str, alias: &str, rest: &[Word], stdin: &Stream) -> Stream {

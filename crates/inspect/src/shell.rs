@@ -10,6 +10,7 @@ mod pattern;
 mod plain;
 mod redirect;
 mod second;
+mod variables;
 mod walk;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};

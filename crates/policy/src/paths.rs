@@ -180,6 +180,30 @@ pub fn is_of_process(path: &str) -> bool {
     path == "/proc" || path.strip_prefix("/proc/").is_some_and(|rest| of(rest.split('/').next().unwrap_or("")))
 }
 
+/// What `ps` shows anybody of a process as well: where it is, what it is called, how it fares (proc(5)). Its environment and its
+/// memory are none of it.
+#[must_use]
+pub fn is_shown_of_process(path: &str) -> bool {
+    let mut parts = path.strip_prefix("/proc/").unwrap_or("").split('/');
+    let process = parts.next().unwrap_or("");
+    let shown = matches!(
+        parts.next().unwrap_or(""),
+        "cwd"
+            | "exe"
+            | "comm"
+            | "cmdline"
+            | "status"
+            | "stat"
+            | "statm"
+            | "limits"
+            | "cgroup"
+            | "io"
+            | "sched"
+            | "wchan"
+    );
+    shown && parts.next().is_none() && !process.starts_with('k')
+}
+
 /// `text` in folded case: what differs only in case is equal, also beyond ASCII (`ſ` is `s`, `ß` is `ss`).
 #[must_use]
 pub fn fold(text: &str) -> Cow<'_, str> {

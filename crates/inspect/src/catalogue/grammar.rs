@@ -220,6 +220,8 @@ pub(crate) struct Entry {
     pub(crate) lenient: bool,
     /// Options are one dash and a whole word.
     pub(crate) single_dash: bool,
+    /// Options end at the first operand: what follows is another program's.
+    pub(crate) ends: bool,
     /// The beginnings of flags that change nothing: `--no-*`.
     pub(crate) families: Vec<&'static str>,
     pub(crate) subcommands: Vec<(Vec<&'static str>, Entry)>,
@@ -297,6 +299,7 @@ fn entry(body: &'static str) -> Result<Entry, String> {
         match token {
             "*" => entry.lenient = true,
             "@single" => entry.single_dash = true,
+            "@ends" => entry.ends = true,
             token if token.starts_with("-[") && token.ends_with(']') => {
                 let letters = token.get(2..token.len() - 1).unwrap_or("");
                 for letter in FLAGS.iter().filter(|flag| flag.get(1..).is_some_and(|letter| letters.contains(letter))) {

@@ -44,6 +44,8 @@ pub(super) struct Table {
     pub(super) decoders: HashSet<&'static str>,
     /// Names of plain sockets.
     pub(super) sockets: HashSet<&'static str>,
+    /// Modules of which a call that is in no table is unknown.
+    pub(super) guarded: HashSet<&'static str>,
     /// Whether functions are called without brackets too.
     pub(super) calls_bare: bool,
 }
@@ -106,6 +108,7 @@ impl Table {
                 "evaluators" => table.evaluators.extend(words),
                 "decoders" => table.decoders.extend(words),
                 "sockets" => table.sockets.extend(words),
+                "guarded" => table.guarded.extend(words),
                 "bare" => table.calls_bare = true,
                 _ => return None,
             }

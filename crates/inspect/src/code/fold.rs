@@ -191,9 +191,45 @@ pub(super) fn names(tokens: &[Token], loops: &[(String, Word)]) -> Option<Word> 
     }
 }
 
+/// Names that are given a constant path, and nothing else anywhere: `p = Path("a") / "b"`.
+fn paths(tokens: &[Token]) -> Vec<(String, Word)> {
+    let mut out = Vec::new();
+    let given = |name: &str| {
+        let gives = |pair: &&[Token]| matches!(pair, [Token::Name(known), Token::Mark('=' | ','), ..] if known == name);
+        let binds = |pair: &&[Token]| matches!(pair, [Token::Name(word), Token::Name(known)] if known == name && matches!(word.as_str(), "for" | "as"));
+        tokens.windows(2).filter(gives).count() == 1 && !tokens.windows(2).any(|pair| binds(&pair))
+    };
+    for (i, token) in tokens.iter().enumerate().take(MAX_TOKENS) {
+        let Token::Name(name) = token else { continue };
+        let (path, rest) = match tokens.get(i + 1..).unwrap_or_default() {
+            [Token::Mark('='), Token::Name(path), Token::Mark('('), Token::Text(text), Token::Mark(')'), rest @ ..]
+                if is_path(path) =>
+            {
+                (text.clone(), rest)
+            }
+            [Token::Mark('='), Token::Text(text), Token::Mark('/'), Token::Text(more), rest @ ..] => {
+                (format!("{text}/{more}"), rest)
+            }
+            _ => continue,
+        };
+        let path = match rest {
+            [Token::Mark('/'), Token::Text(more), Token::Mark(';') | Token::Name(_), ..]
+            | [Token::Mark('/'), Token::Text(more)] => {
+                format!("{path}/{more}")
+            }
+            [] | [Token::Mark(';'), ..] => path,
+            _ => continue,
+        };
+        if out.len() < MAX_LOOPS && given(name) {
+            out.push((name.clone(), Word::text(path)));
+        }
+    }
+    out
+}
+
 /// Loops over names of files: `for p in Path("a").rglob("b")`, `for p in glob.glob("a/*")`.
 pub(super) fn loops(tokens: &[Token]) -> Vec<(String, Word)> {
-    let mut out = Vec::new();
+    let mut out = paths(tokens);
     for (i, token) in tokens.iter().enumerate().take(MAX_TOKENS) {
         if !matches!(token, Token::Name(name) if name == "for") || out.len() >= MAX_LOOPS {
             continue;

@@ -44,6 +44,15 @@ pub(super) fn tokens(language: Language, text: &str) -> Option<Vec<Token>> {
             out.push(Token::Number);
         } else if c == '/' && language == Language::Node && may_be_pattern(&out, &chars, i) {
             return None;
+        } else if c == '/' && matches!(language, Language::Perl | Language::Ruby) && begins_match(&out) {
+            let end = pattern_end(&chars, i)?;
+            let body: String = chars.get(i..end)?.iter().collect();
+            // Code in a pattern, and what is put into it at run time.
+            if ["?{", "@{", "#{"].iter().any(|mark| body.contains(mark)) {
+                return None;
+            }
+            out.push(Token::Number);
+            i = end;
         } else if c == '\n' {
             out.push(Token::Mark(';'));
             i += 1;
@@ -114,6 +123,52 @@ fn begins_value(before: &[Token]) -> Option<bool> {
         Some(Token::Name(name)) => matches!(name.as_str(), "return" | "typeof" | "case" | "in" | "do" | "else"),
         Some(Token::Text(_) | Token::Built | Token::Number | Token::Command(_)) => false,
     })
+}
+
+/// Whether a slash begins a match in Perl or Ruby: after a word or a sign that a value has to follow (perlop, "Regexp Quote-Like
+/// Operators"). Anywhere else it divides.
+fn begins_match(before: &[Token]) -> bool {
+    match before.last() {
+        None => true,
+        Some(Token::Mark(mark)) => matches!(mark, '(' | ',' | '~' | '{' | ';' | '!' | '&' | '|'),
+        Some(Token::Name(name)) => {
+            matches!(
+                name.as_str(),
+                "while" | "until" | "if" | "unless" | "and" | "or" | "not" | "split" | "grep" | "when" | "return"
+            )
+        }
+        Some(_) => false,
+    }
+}
+
+/// The home folder, as texts that are put together begin with it.
+const HOMES: &[&str] = &[
+    "{os.environ['HOME']}",
+    "{os.environ[\"HOME\"]}",
+    "{os.getenv('HOME')}",
+    "{os.getenv(\"HOME\")}",
+    "{os.path.expanduser('~')}",
+    "{os.path.expanduser(\"~\")}",
+    "{Path.home()}",
+    "{pathlib.Path.home()}",
+    "${process.env.HOME}",
+    "${os.homedir()}",
+    "${homedir()}",
+    "${require('os').homedir()}",
+    "${require(\"os\").homedir()}",
+    "$ENV{HOME}",
+    "$ENV{'HOME'}",
+    "#{Dir.home}",
+    "#{Dir.home()}",
+    "#{ENV['HOME']}",
+    "#{ENV[\"HOME\"]}",
+];
+
+/// A text below the home folder of which nothing else is put together.
+fn at_home(text: &str) -> Option<Token> {
+    let rest = HOMES.iter().find_map(|home| text.strip_prefix(home))?;
+    let constant = (rest.is_empty() || rest.starts_with('/')) && !rest.contains(['{', '$', '@']);
+    constant.then(|| Token::Text(format!("~{rest}")))
 }
 
 /// Whether a slash after a bracket that should divide may begin a pattern all the same (`if (x) /'/.test(y)`): then a quote before the next slash of
@@ -233,7 +288,7 @@ fn string(language: Language, chars: &[char], from: usize, prefix: &str) -> Opti
     let command = quote == '`' && matches!(language, Language::Perl | Language::Ruby | Language::Php);
     let token = match (command, built) {
         (true, built) => Token::Command((!built).then_some(text)),
-        (false, true) => Token::Built,
+        (false, true) => at_home(&text).unwrap_or(Token::Built),
         (false, false) => Token::Text(text),
     };
     Some((token, i + width))

@@ -81,7 +81,7 @@ fn code_that_hides_what_it_calls_is_unknown_or_found() {
         (Python, "eval(open('x').read())"),
         (Python, "import ctypes; ctypes.CDLL('x')"),
         (Python, "import evil"),
-        (Python, "from os import system as s; s('id')"),
+        (Python, "from os import system as s; s(input())"),
         (Python, "().__class__.__base__.__subclasses__()"),
         (Python, "import os; os.remove(path)"),
         (Python, "import pickle; pickle.loads(b'x')"),

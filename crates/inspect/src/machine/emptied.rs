@@ -42,6 +42,7 @@ impl Machine<'_> {
 
     /// At the end of the line: what was emptied and not filled again is destroyed.
     pub(crate) fn finish(&mut self) {
+        self.judge_later();
         for (name, by) in std::mem::take(&mut self.emptied) {
             self.made.remove(&name);
             let before = std::mem::replace(&mut self.by, by);

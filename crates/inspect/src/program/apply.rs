@@ -7,8 +7,8 @@ use countersign_plan::tool::{Effect, TargetKind};
 
 use super::options::{self, Grammar, Parsed};
 use crate::catalogue::{Entry, Role, Tag};
-use crate::inspection::{FindingKind, UnknownKind};
-use crate::machine::{Machine, Stream, Word};
+use crate::inspection::{Build as _, FindingKind, UnknownKind};
+use crate::machine::{Machine, Part, Stream, Variable, Word};
 
 /// Programs that write as long as they read: what has no end has none after them.
 const ENDLESS_PASS: &[&str] = &[
@@ -46,6 +46,26 @@ pub(super) struct Doing {
     pub(super) asks: Effect,
     /// The files that it writes.
     pub(super) written: Vec<String>,
+}
+
+/// What of this machine is mounted where, as far as both are constant: `/a:/b`, `type=bind,source=/a,target=/b`.
+fn mounts(values: &[(Role, Word)]) -> Vec<(String, String)> {
+    let of = |word: &Word| {
+        let text = word.shown();
+        let field = |names: &[&str]| {
+            text.split(',')
+                .filter_map(|field| field.split_once('='))
+                .find(|(name, _)| names.contains(name))
+                .map(|(_, value)| value.to_owned())
+        };
+        if text.contains("type=") {
+            return field(&["source", "src"]).zip(field(&["target", "dst", "destination"]));
+        }
+        let mut parts = text.split(':');
+        parts.next().zip(parts.next()).map(|(source, target)| (source.to_owned(), target.to_owned()))
+    };
+    let mounts = values.iter().filter(|(role, _)| *role == Role::Volume).filter_map(|(_, word)| of(word));
+    mounts.filter(|(source, target)| source.starts_with('/') && target.starts_with('/')).collect()
 }
 
 /// Whether a duration is one that a machine stands: a quarter of an hour at most.
@@ -132,6 +152,8 @@ impl Machine<'_> {
         }
         let out = self.commands(&grammar, &parsed, &tags, &mut doing, stdin);
         self.transfer(&tags, &doing);
+        let letter = doing.sent.clone().unwrap_or_else(Stream::empty).then(doing.read.clone()).then(stdin.clone());
+        self.posts(&self.by.clone(), rest, &letter);
         if let Some(scope) = folder {
             self.scope = scope;
         }
@@ -265,7 +287,11 @@ impl Machine<'_> {
                     self.touch_path(Effect::Read, word, true);
                     Stream { sources: self.paths(word).into_iter().collect(), ..Stream::unknown() }
                 } else {
-                    self.read_file(word)
+                    let mut stream = self.read_file(word);
+                    if word.is_pattern() && matches!(self.by.as_str(), "ls" | "dir" | "vdir" | "gls") {
+                        stream.list(vec![word.clone()]);
+                    }
+                    stream
                 };
                 let read = std::mem::replace(&mut doing.read, Stream::empty());
                 doing.read = read.then(stream);
@@ -432,7 +458,15 @@ impl Machine<'_> {
                     Some(out)
                 }
                 Role::RemoteArgv => {
-                    self.elsewhere(&parsed.command);
+                    // Options alone go to what the image starts, which many are named after.
+                    let options = parsed.command.first().is_some_and(|word| word.shown().starts_with('-'));
+                    let image = parsed.operands.first().map(Word::shown).filter(|_| options);
+                    let program = image.and_then(|image| {
+                        let name = image.split(['@', ':']).next()?.rsplit('/').next()?.to_owned();
+                        crate::catalogue::entry(&name).is_some().then(|| Word::text(name))
+                    });
+                    let command: Vec<Word> = program.into_iter().chain(parsed.command.iter().cloned()).collect();
+                    self.elsewhere(&command, &mounts(&parsed.values));
                     None
                 }
                 Role::Script(language) => Some(self.script_file(language, &parsed.command, stdin)),
@@ -476,7 +510,7 @@ impl Machine<'_> {
     }
 
     /// A command on another machine or in a container: its paths are not ours, but what it does counts.
-    fn elsewhere(&mut self, command: &[Word]) {
+    fn elsewhere(&mut self, command: &[Word], mounts: &[(String, String)]) {
         let shown: Vec<String> = command.iter().map(Word::shown).collect();
         let what = format!("{} … {}", self.by, shown.join(" "));
         self.touch_other(Effect::Execute, TargetKind::Process, what);
@@ -491,8 +525,35 @@ impl Machine<'_> {
             words if self.by == "ssh" => crate::shell::shell(&words.join(" "), self.context),
             words => crate::shell::argv(words, self.context),
         };
+        let fetches = inner.found(FindingKind::DownloadAndExecute);
         for finding in inner.findings {
             self.find(finding.kind, finding.message);
+        }
+        // Whose code it is that runs there says who sends it.
+        for touch in inner.touches.iter().filter(|touch| fetches && touch.kind == TargetKind::Host) {
+            self.out.touch(touch.clone());
+        }
+        // What is mounted there is ours.
+        for touch in inner.touches.iter().filter(|touch| touch.kind == TargetKind::File) {
+            let Some((source, target)) = mounts.iter().find(|(_, target)| {
+                touch.name == *target || crate::path::is_below(&touch.name, target.trim_end_matches('/'))
+            }) else {
+                continue;
+            };
+            let below = touch.name.get(target.trim_end_matches('/').len()..).unwrap_or("");
+            let word = Word::pattern(&format!("{}{below}", source.trim_end_matches('/')));
+            self.touch_path(touch.effect, &word, touch.recursive);
+        }
+        for flow in &inner.flows {
+            let of_mount = mounts.iter().find_map(|(source, target)| {
+                let target = target.trim_end_matches('/');
+                crate::path::is_below(&flow.from, target)
+                    .then(|| format!("{}{}", source.trim_end_matches('/'), flow.from.get(target.len()..).unwrap_or("")))
+            });
+            if let Some(from) = of_mount {
+                self.touch_other(Effect::Send, TargetKind::Host, flow.to.clone());
+                self.leaves(&from, &flow.to);
+            }
         }
         for unknown in inner.unknowns {
             self.unknown(unknown.kind, unknown.effect, unknown.message);
@@ -543,10 +604,34 @@ impl Machine<'_> {
                 let text = word.shown();
                 let origin = self.origin_of(word);
                 self.judge_input(&origin);
+                if self.sockets && word.prefix().is_empty() {
+                    self.find(FindingKind::ReverseShell, "what runs is told by another machine");
+                }
                 self.unknown(UnknownKind::Value, Effect::Execute, format!("the command `{text}` is not constant"));
-                Stream::unknown()
+                self.around_holes(word, stdin)
             }
         }
+    }
+
+    /// What a line does as far as it is known, with a variable in each place that is not.
+    fn around_holes(&mut self, word: &Word, stdin: &Stream) -> Stream {
+        let mut text = String::new();
+        let mut known = false;
+        for (i, part) in word.parts().iter().enumerate() {
+            match part {
+                Part::Text(part) => {
+                    known |= part.contains(char::is_alphabetic);
+                    text.push_str(part);
+                }
+                Part::Glob(c) => text.push(*c),
+                Part::Hole { name, .. } => {
+                    let variable = format!("COUNTERSIGN_{i}");
+                    self.scope.set(&variable, Variable::Scalar(Word::hole(name.as_str())));
+                    text.push_str(&format!("${{{variable}}}"));
+                }
+            }
+        }
+        if known { self.script(&text, stdin) } else { Stream::unknown() }
     }
 
     /// A text that is run and of which a part was decoded.

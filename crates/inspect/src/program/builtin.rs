@@ -7,7 +7,7 @@ use crate::machine::{Machine, Stream, Variable, Word};
 
 /// Builtins that change nothing outside the shell.
 const HARMLESS: &[&str] = &[
-    "pwd", "type", "hash", "times", "wait", "jobs", "fg", "bg", "disown", "umask", "ulimit", "exit", "return", "break",
+    "type", "hash", "times", "wait", "jobs", "fg", "bg", "disown", "umask", "ulimit", "exit", "return", "break",
     "continue", "logout", "shopt", "bind", "complete", "compgen", "compopt", "caller", "suspend", "dirs", "getopts",
     "help", "fc",
 ];
@@ -73,6 +73,10 @@ impl Machine<'_> {
                 }
                 Stream::empty()
             }
+            "pwd" => match self.scope.folders() {
+                Some([folder]) if !folder.contains(['*', '?', '[']) => Stream::constant(format!("{folder}\n")),
+                _ => Stream::unknown(),
+            },
             "read" | "mapfile" | "readarray" => self.read_builtin(rest, stdin),
             "set" => self.set(rest),
             "shift" => self.shift(rest),
@@ -202,7 +206,8 @@ impl Machine<'_> {
             Some(word) if word.constant() == Some("-") => {
                 self.scope.previous().map(<[String]>::to_vec).unwrap_or_default()
             }
-            Some(word) if word.has_hole() || word.is_pattern() => Vec::new(),
+            // One of the folders that match: what is done there is done to a pattern.
+            Some(word) if word.has_hole() => Vec::new(),
             Some(word) => self.paths(word).into_iter().filter(|path| path.starts_with('/')).collect(),
         };
         self.scope.change_folder(to);

@@ -201,6 +201,10 @@ fn operands<'e>(grammar: &Grammar<'e>, args: &[Word], path: Vec<String>, before:
             continue;
         }
         out.operands.push(arg.clone());
+        if grammar.last().is_some_and(|entry| entry.ends) && before_command == Some(out.operands.len()) {
+            out.command = args.iter().skip(i).cloned().collect();
+            break;
+        }
         let other_operands = out.tags.iter().any(|tag| matches!(tag, Tag::As(_)));
         if !other_operands && before_command.is_some_and(|n| out.operands.len() > n) {
             out.command = out.operands.pop().into_iter().chain(args.iter().skip(i).cloned()).collect();

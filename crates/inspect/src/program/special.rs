@@ -54,6 +54,11 @@ impl Machine<'_> {
             "systemctl" => return self.own_units(rest),
             "systemd-run" => return self.with_limits(rest, stdin),
             "rsync" => return self.mirrors(rest),
+            "unzip" | "7z" | "7za" | "unar" | "cpio" | "bsdcpio" => {
+                self.unpacks_by(name, rest, stdin);
+                return None;
+            }
+            "docker" | "podman" | "nerdctl" => return self.composed(name, rest, stdin),
             _ if BOTH.contains(&name) => return self.builtin(name, rest, stdin),
             _ => return None,
         })
@@ -139,7 +144,8 @@ impl Machine<'_> {
         }
         let mut out = self.input_code(Language::Shell, stdin);
         self.scope = before;
-        if interactive {
+        // What is written to a named pipe while it is read comes from whoever reads the answers.
+        if interactive || stdin.sources.contains(super::grave::PIPE) {
             out.sources.insert(ANSWERS.to_owned());
         }
         out
@@ -363,6 +369,24 @@ impl Machine<'_> {
         let elsewhere = short(&['C']) || texts.iter().any(|t| t.starts_with("--directory"));
         if extracts && !to_output && !elsewhere {
             self.touch_path(Effect::Update, &Word::text("."), true);
+        }
+        if extracts {
+            let after = |names: &[&str]| {
+                words.iter().zip(&texts).enumerate().find_map(|(i, (word, text))| {
+                    let clustered = !text.starts_with("--")
+                        && text.starts_with('-')
+                        && names.iter().any(|n| n.len() == 2 && text.ends_with(n.trim_start_matches('-')));
+                    match names.iter().find(|name| text.strip_prefix(**name).is_some_and(|rest| rest.starts_with('=')))
+                    {
+                        Some(name) => word.skip(name.len() + 1),
+                        None if clustered || names.contains(&text.as_str()) => words.get(i + 1).cloned(),
+                        None => None,
+                    }
+                })
+            };
+            let archive = after(&["-f", "--file"]).filter(|file| file.constant() != Some("-"));
+            let from = archive.map_or_else(|| stdin.clone(), |file| self.held(&file));
+            self.unpacks(&from, after(&["-C", "--directory"]).as_ref());
         }
         let name = if extracts {
             "tar-extract"

@@ -61,6 +61,7 @@ impl Machine<'_> {
     /// A filter of `jq`: the only thing that it reaches besides its input is the environment (jq manual, "$ENV, env").
     pub(super) fn filter_of_json(&mut self, word: &Word, doing: &mut Doing) {
         let text = word.shown();
+        self.runs_later(&text);
         let names = |at: usize, end: usize| {
             let before = text.get(..at).and_then(|head| head.chars().next_back());
             let after = text.get(end..).and_then(|tail| tail.chars().next());
@@ -153,9 +154,39 @@ impl Machine<'_> {
             "kill",
             "k",
         ];
+        const SHAPES: &[&str] = &[
+            "pagination",
+            "print",
+            "height",
+            "width",
+            "confirm",
+            "disassembly-flavor",
+            "listsize",
+            "verbose",
+            "follow-fork-mode",
+            "detach-on-fork",
+            "scheduler-locking",
+            "breakpoint",
+            "style",
+            "logging",
+            "backtrace",
+            "args",
+        ];
         let text = word.shown();
         let first = text.split([' ', '/']).next().unwrap_or("");
-        if word.has_hole() || !SHOWS.contains(&first) || text.contains(['|', '$', '!']) {
+        // How it shows, and values that nothing has to be called for.
+        let mut more = text.split_whitespace().skip(1);
+        let shapes = first == "set" && more.next().is_some_and(|what| SHAPES.contains(&what));
+        let values =
+            matches!(first, "print" | "p" | "ptype" | "whatis" | "display" | "watch" | "start" | "handle" | "delete")
+                && !text.contains(['(', '=']);
+        let tells = ["call", "shell", "python", "source", "pipe", "compile"]
+            .iter()
+            .any(|word| text.split_whitespace().any(|w| w == *word));
+        if (shapes || values) && !word.has_hole() && !tells {
+            return;
+        }
+        if word.has_hole() || !SHOWS.contains(&first) || tells || text.contains(['|', '$', '!']) {
             self.unknown(UnknownKind::Code, Effect::Execute, format!("`{}` is told to `{text}`", self.by));
         }
     }

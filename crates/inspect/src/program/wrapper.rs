@@ -102,6 +102,7 @@ impl Machine<'_> {
         let harmless = matches!(value, Some("" | "false" | "cat" | "true" | "/dev/null" | "less"))
             && !matches!(name.as_str(), "http.sslverify" | "protocol.ext.allow");
         if let Some(value) = value.filter(|_| runs && !harmless) {
+            self.runs_later(value);
             let inner = crate::shell::shell(value.trim_start_matches('!'), self.context);
             self.absorb_grave(inner);
         }
@@ -119,7 +120,7 @@ impl Machine<'_> {
             let [name, value] = pair else { continue };
             if let (Some(name), Some(value)) = (name.constant(), value.constant())
                 && name.contains('.')
-                && value.contains([' ', ';', '|'])
+                && value.contains([' ', ';', '|', '/'])
             {
                 self.git_config(&Word::text(format!("{name}={value}")));
             }

@@ -272,6 +272,10 @@ impl Machine<'_> {
         {
             self.decoded.push(text.to_owned());
         }
+        // A day or a time in a name is one of those names.
+        if stream.text.is_none() && is_moment(command) {
+            return Word::pattern("*");
+        }
         match (stream.text, stream.listing.first()) {
             (Some(text), _) => Word::text(text.trim_end_matches('\n')),
             (None, Some(pattern)) => pattern.clone(),
@@ -321,6 +325,15 @@ impl Machine<'_> {
             Ok(None) | Err(_) => vec![raw.to_owned()],
         }
     }
+}
+
+/// Whether a command says only a day or a time that names nothing else: `date +%F`, without anything that a path is made of.
+fn is_moment(command: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '%' | '+' | '-' | '_' | ':' | ' ' | '\'' | '"');
+    let mut words = command.split_whitespace();
+    words.next() == Some("date")
+        && command.chars().all(plain)
+        && words.all(|word| matches!(word, "-u" | "--utc") || word.trim_start_matches(['\'', '"']).starts_with('+'))
 }
 
 /// How many braces are open at one place.

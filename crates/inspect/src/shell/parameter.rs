@@ -6,8 +6,11 @@ use brush_parser::word::{
 use countersign_plan::tool::Effect;
 
 use super::{ansi, pattern};
-use crate::inspection::{FindingKind, UnknownKind};
+use crate::inspection::UnknownKind;
 use crate::machine::{Machine, Part, Variable, Word};
+
+/// The most defaults that are kept.
+const MAX_DEFAULTS: usize = 64;
 
 impl Machine<'_> {
     /// The words that a parameter expansion yields: none where it is unset, several for `$@` and arrays.
@@ -212,7 +215,11 @@ impl Machine<'_> {
         let value = default.map_or_else(Word::default, |raw| self.single(raw));
         // With a default that is something it is never empty.
         let mark = if value.is_empty() { "" } else { ":-" };
-        let either = || Word::hole(format!("{}{mark}", name_of(parameter)));
+        let hole = format!("{}{mark}", name_of(parameter));
+        if set.is_none() && !value.is_empty() && self.defaults.len() < MAX_DEFAULTS {
+            self.defaults.insert(hole.clone(), value.clone());
+        }
+        let either = || Word::hole(hole);
         let value = if set == Some(false) { value } else { either() };
         if assign && let Parameter::Named(name) = parameter {
             self.assign_variable(name, Variable::Scalar(value.clone()));
@@ -342,139 +349,6 @@ impl Machine<'_> {
             | ParameterTransformOp::ToAttributeFlags => vec![Word::hole(name_of(parameter))],
         }
     }
-
-    /// Sets a variable and says so where it decides which code runs.
-    pub(crate) fn assign_variable(&mut self, name: &str, value: Variable) {
-        let harmless = match (name, &value) {
-            // Extending the list of folders at its end shadows nothing.
-            ("PATH", Variable::Scalar(word)) => {
-                matches!(word.parts(), [Part::Text(slash), Part::Hole { name, .. }, ..] if slash == "/" && name == "PATH")
-            }
-            ("GOFLAGS", Variable::Scalar(word)) => word.constant().is_some_and(only_builds),
-            _ => !loads_code(name),
-        };
-        if !harmless {
-            let shown = match &value {
-                Variable::Scalar(word) => word.shown(),
-                Variable::Array(_) | Variable::Unset | Variable::Unknown => "…".to_owned(),
-            };
-            if !matches!(value, Variable::Unset) && !shown.is_empty() {
-                self.find(FindingKind::LoadsCode, format!("the variable {name}={shown} decides which code runs"));
-            }
-        }
-        if let ("HISTFILE" | "HISTSIZE" | "HISTFILESIZE" | "SAVEHIST" | "HISTIGNORE", Variable::Scalar(word)) =
-            (name, &value)
-            && matches!(word.shown().as_str(), "" | "0" | "/dev/null" | "*")
-        {
-            self.find(FindingKind::ErasesRecord, format!("with {name} what is typed is not recorded any more"));
-        }
-        self.scope.set(name, value);
-    }
-}
-
-/// Whether flags of `go` only say how it builds and tests (`go help build`).
-fn only_builds(flags: &str) -> bool {
-    flags.split_whitespace().all(|flag| {
-        let name = flag.trim_start_matches('-').split('=').next().unwrap_or("");
-        matches!(
-            name,
-            "mod" | "v" | "race" | "count" | "tags" | "trimpath" | "p" | "buildvcs" | "short" | "timeout" | "cover"
-        )
-    })
-}
-
-/// Variables by which a loader, a shell, an interpreter or a program finds code to run: from the manuals of ld.so, Bash,
-/// Python, Perl, Ruby, Node, the JVM, Git, less, man and Make.
-const LOADING: &[&str] = &[
-    "PATH",
-    "BASH_ENV",
-    "ENV",
-    "PROMPT_COMMAND",
-    "SHELLOPTS",
-    "BASHOPTS",
-    "PS4",
-    "CDPATH",
-    "GLOBIGNORE",
-    "PYTHONPATH",
-    "PYTHONSTARTUP",
-    "PYTHONHOME",
-    "PYTHONINSPECT",
-    "PYTHONWARNINGS",
-    "PYTHONBREAKPOINT",
-    "PERL5LIB",
-    "PERL5OPT",
-    "PERL5DB",
-    "PERLLIB",
-    "RUBYOPT",
-    "RUBYLIB",
-    "NODE_OPTIONS",
-    "NODE_PATH",
-    "JAVA_TOOL_OPTIONS",
-    "_JAVA_OPTIONS",
-    "JDK_JAVA_OPTIONS",
-    "CLASSPATH",
-    "LUA_INIT",
-    "LUA_PATH",
-    "LUA_CPATH",
-    "PAGER",
-    "EDITOR",
-    "VISUAL",
-    "BROWSER",
-    "MANPAGER",
-    "LESSOPEN",
-    "LESSCLOSE",
-    "MAKEFLAGS",
-    "MAKEFILES",
-    "GCONV_PATH",
-    "TCLLIBPATH",
-    "RUSTC_WRAPPER",
-    "RUSTC",
-    "CARGO_HOME",
-    "RUSTFLAGS",
-    "GOFLAGS",
-    "CC",
-    "CXX",
-    "LD",
-    "KUBECONFIG",
-    "SSH_ASKPASS",
-    "SUDO_ASKPASS",
-    "SUDO_EDITOR",
-    "TERMINFO",
-    "HOSTALIASES",
-    "LOCPATH",
-    "NLSPATH",
-    "WGETRC",
-    "CURL_HOME",
-    "PIP_INDEX_URL",
-    "PIP_EXTRA_INDEX_URL",
-    "PHPRC",
-    "PHP_INI_SCAN_DIR",
-];
-
-/// Variables that switch a check off or send traffic elsewhere.
-const LOADING_PREFIXES: &[&str] = &["LD_", "DYLD_", "GIT_", "BASH_FUNC_", "NPM_CONFIG_", "npm_config_"];
-
-/// Variables of those prefixes that only shape output or name people.
-const HARMLESS: &[&str] = &[
-    "GIT_PAGER_IN_USE",
-    "GIT_AUTHOR_NAME",
-    "GIT_AUTHOR_EMAIL",
-    "GIT_AUTHOR_DATE",
-    "GIT_COMMITTER_NAME",
-    "GIT_COMMITTER_EMAIL",
-    "GIT_COMMITTER_DATE",
-    "GIT_TERMINAL_PROMPT",
-    "GIT_TRACE",
-    "GIT_OPTIONAL_LOCKS",
-    "GIT_MERGE_AUTOEDIT",
-    "GIT_CURL_VERBOSE",
-    "LD_DEBUG",
-    "GIT_DIR",
-    "GIT_WORK_TREE",
-];
-
-fn loads_code(name: &str) -> bool {
-    !HARMLESS.contains(&name) && (LOADING.contains(&name) || LOADING_PREFIXES.iter().any(|p| name.starts_with(p)))
 }
 
 /// A parameter's name, without the signs around it.

@@ -148,6 +148,8 @@ fn of_simple(simple: &SimpleCommand, out: &mut Vec<String>) {
             CommandPrefixOrSuffixItem::Word(word) | CommandPrefixOrSuffixItem::AssignmentWord(_, word) => {
                 add(&mut signature, &word.value);
             }
+            // `--option=<(…)` is one word, of which the parser makes two.
+            CommandPrefixOrSuffixItem::ProcessSubstitution(..) if signature.ends_with('=') => signature.push_str("<()"),
             CommandPrefixOrSuffixItem::ProcessSubstitution(..) => add(&mut signature, "<()"),
             CommandPrefixOrSuffixItem::IoRedirect(_) => {}
         }
@@ -259,6 +261,7 @@ mod tests {
             "cat <<'EOF' | sort\nb\na\nEOF",
             "cat <<EOF > out\n$(date) x\nEOF",
             "diff <(sort a) <(sort b)",
+            "shuf -n 5 --random-source=<(yes 42) f",
             "echo \"a $(ls -l | wc -l) b\" 'c d' e\\ f",
             "export A=1 B; unset B; local x=2",
             "[[ $a == b* && -n $c ]] && ls",

@@ -385,7 +385,11 @@ impl Machine<'_> {
                 }
             }
             CommandPrefixOrSuffixItem::ProcessSubstitution(kind, subshell) => {
-                out.push(self.process_substitution(kind, subshell, stdin));
+                let file = self.process_substitution(kind, subshell, stdin);
+                match out.last_mut().filter(|word| word.shown().ends_with('=')) {
+                    Some(option) => option.append(&file),
+                    None => out.push(file),
+                }
             }
             CommandPrefixOrSuffixItem::IoRedirect(_) => {}
         }

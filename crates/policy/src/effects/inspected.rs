@@ -252,7 +252,11 @@ impl Deriving<'_> {
     }
 
     fn take_over_flow(&mut self, flow: &inspection::Flow) {
-        let standing = self.standing_of(&flow.to);
+        // A letter goes to a person, not to a host.
+        let standing = match flow.to.split_once('@') {
+            Some((name, _)) if !name.contains(['/', ':']) => self.scene.deployment.standing_of(&flow.to.to_lowercase()),
+            Some(_) | None => self.standing_of(&flow.to),
+        };
         let origin = match flow.from.as_str() {
             "env" => Origin::Environment,
             "secret" => Origin::Secret,

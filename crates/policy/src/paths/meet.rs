@@ -91,18 +91,24 @@ fn names_meet(command: &str, known: &str) -> bool {
     if b.first() == Some(&Mark::Char('.')) && !matches!(a.first(), Some(Mark::Char(_))) {
         return false;
     }
-    let mut next = vec![false; b.len() + 1];
+    // Which ways the rest meets: without, and with, a character of the known name that the command says.
+    const OPEN: u8 = 1;
+    const SAID: u8 = 2;
+    let mut next = vec![0_u8; b.len() + 1];
     for i in (0..=a.len()).rev() {
-        let mut row = vec![false; b.len() + 1];
+        let mut row = vec![0_u8; b.len() + 1];
         for j in (0..=b.len()).rev() {
-            let get = |cells: &[bool], at: usize| cells.get(at).copied().unwrap_or(false);
+            let get = |cells: &[u8], at: usize| cells.get(at).copied().unwrap_or(0);
+            let said = |ways: u8| if ways == 0 { 0 } else { SAID };
             let met = match (a.get(i), b.get(j)) {
-                (None, None) => true,
-                (Some(Mark::Many), y) => get(&next, j) || (y.is_some() && get(&row, j + 1)),
-                (x, Some(Mark::Many)) => get(&row, j + 1) || (x.is_some() && get(&next, j)),
-                (Some(Mark::Char(x)), Some(Mark::Char(y))) => x == y && get(&next, j + 1),
+                (None, None) => OPEN,
+                (Some(Mark::Many), y) => get(&next, j) | if y.is_some() { get(&row, j + 1) } else { 0 },
+                (x, Some(Mark::Many)) => get(&row, j + 1) | if x.is_some() { get(&next, j) } else { 0 },
+                (Some(Mark::Char(x)), Some(Mark::Char(y))) if x == y => said(get(&next, j + 1)),
+                (Some(Mark::Char(_)), Some(Mark::Char(_))) => 0,
+                (Some(_), Some(Mark::Char(_))) => said(get(&next, j + 1)),
                 (Some(_), Some(_)) => get(&next, j + 1),
-                (None, Some(_)) | (Some(_), None) => false,
+                (None, Some(_)) | (Some(_), None) => 0,
             };
             if let Some(cell) = row.get_mut(j) {
                 *cell = met;
@@ -110,7 +116,12 @@ fn names_meet(command: &str, known: &str) -> bool {
         }
         next = row;
     }
-    next.first().copied().unwrap_or(false)
+    let ways = next.first().copied().unwrap_or(0);
+    // Whoever names a beginning and leaves the end open (`app.log*`) means no ending that is known (`*.key`): of that he has to say
+    // something.
+    let says = |marks: &[Mark]| marks.iter().any(|mark| matches!(mark, Mark::Char(_)));
+    let by_ending = b.first() == Some(&Mark::Many) && says(&b);
+    if by_ending && says(&a) { ways & SAID != 0 } else { ways != 0 }
 }
 
 #[cfg(test)]
@@ -130,6 +141,10 @@ mod tests {
             ("/w/[ab].pem", "**/*.pem"),
             ("/w/**.pem", "/w/a/b/x.pem"),
             ("/w/x.p*", "**/*.{pem,key}"),
+            ("/w/server.*", "**/*.key"),
+            ("/w/*", "**/*.pem"),
+            ("/w/s*", "**/secret*"),
+            ("/w/*k?y", "**/*.key"),
         ] {
             assert!(meet(command, known), "{command} {known}");
         }
@@ -140,6 +155,9 @@ mod tests {
             ("/home/u/*", "/home/u/.ssh/**"),
             ("/etc/ho*", "/etc/shadow"),
             ("/w/?", "/w/ab"),
+            ("/w/app.log*", "**/*.key"),
+            ("/w/hero-*", "**/*.pem"),
+            ("/w/n*", "**/*.pem"),
         ] {
             assert!(!meet(command, known), "{command} {known}");
         }

@@ -16,7 +16,10 @@ pub(super) fn check(request: &Request<'_>, prepared: &Prepared<'_>) -> Vec<Reaso
 fn beyond_clearance(request: &Request<'_>, leaving: &Leaving) -> Option<Reason> {
     let (what, level) = match &leaving.origin {
         Origin::File { name, resolved } => {
-            (name.as_str(), request.deployment.secrecy(&Seen::new(name, resolved.as_deref())))
+            let level = request.deployment.secrecy(&Seen::new(name, resolved.as_deref()));
+            // All of a home folder holds what its keys are.
+            let whole = name == request.deployment.home() || matches!(name.as_str(), "/" | "/root" | "/home" | "/etc");
+            (name.as_str(), if whole { SecrecyLevel::Restricted } else { level })
         }
         Origin::Environment => ("the whole environment", SecrecyLevel::Restricted),
         Origin::Secret => ("a credential", SecrecyLevel::Restricted),

@@ -156,7 +156,8 @@ fn path(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch, seen: &Se
         let of_machine = |path: &str| {
             paths::is_of_machine(path) || (by_command && !paths::is_of_process(path) && !path.starts_with("/dev"))
         };
-        if changes || touch.recursive || !seen.both(of_machine) {
+        let shown = by_command && !changes && seen.both(paths::is_shown_of_process);
+        if changes || touch.recursive || !(shown || seen.both(of_machine)) {
             let decision = if changes && !by_command { Decision::Block } else { Decision::RequireApproval };
             let message = format!("{} is an interface of the kernel and no file", touch.name);
             found(Code::ResourceKernel, decision, message);

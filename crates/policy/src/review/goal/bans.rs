@@ -145,7 +145,7 @@ pub(super) fn of(goal: &Goal) -> Vec<Ban> {
     let mut bans = Vec::new();
     for (i, word) in words.iter().enumerate() {
         for (act, stems) in ACTS {
-            if word.forbidden && !word.subordinate && word.is(stems) {
+            if word.forbidden && !word.subordinate && word.is(stems) && !is_for_others(words, i) {
                 // "send" is no order in "do not send": what else asks for it?
                 let asked = words.iter().any(|other| other.orders() && other.is(stems))
                     || (*act == Act::Change && words.iter().any(|other| other.orders() && other.is(super::MAKING)));
@@ -215,6 +215,12 @@ pub(super) fn of(goal: &Goal) -> Vec<Ban> {
         }
     }
     bans
+}
+
+/// Whether a ban is what somebody else is to be reminded of or warned about: "remind the team not to run it" orders a note.
+fn is_for_others(words: &[Word], i: usize) -> bool {
+    let Some(word) = words.get(i) else { return false };
+    words.iter().take(i).any(|other| other.clause == word.clause && other.orders() && other.is("remind warn"))
 }
 
 /// The things that are named from word `from` on, to the end of the clause.

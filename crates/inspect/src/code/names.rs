@@ -1,0 +1,375 @@
+//! Names that code gives once to a constant, to each of a list of constants, or to a module: what is said once is put in its place
+//! before the code is read, so that a name hides nothing.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use countersign_plan::tool::{Effect, TargetKind};
+
+use super::Language;
+use super::calls::Table;
+use super::lex::Token;
+
+/// The most names and values that are followed.
+const MAX_NAMES: usize = 64;
+const MAX_VALUES: usize = 32;
+
+/// Modules of Node whose members are known by the module's name.
+const NODE_MODULES: &[&str] = &["child_process", "fs", "http", "https", "net", "os", "path"];
+
+/// Names that stand for each of several constants.
+pub(super) type Lists = Vec<(String, Vec<String>)>;
+
+/// The tokens with modules and their members under their own names (Python Language Reference, "The import statement"; ECMAScript,
+/// "Imports", "Destructuring Binding Patterns").
+pub(super) fn resolved(language: Language, table: &Table, mut tokens: Vec<Token>) -> Vec<Token> {
+    let names = match language {
+        Language::Python => python_names(table, &tokens),
+        Language::Node => node_names(&tokens),
+        _ => return tokens,
+    };
+    if names.is_empty() {
+        return tokens;
+    }
+    for token in &mut tokens {
+        let Token::Name(name) = token else { continue };
+        let (first, rest) = name.split_once('.').map_or((name.as_str(), None), |(first, rest)| (first, Some(rest)));
+        if let Some(own) = names.get(first) {
+            *name = rest.map_or_else(|| own.clone(), |rest| format!("{own}.{rest}"));
+        }
+    }
+    tokens
+}
+
+fn python_names(table: &Table, tokens: &[Token]) -> BTreeMap<String, String> {
+    let mut names = BTreeMap::new();
+    for (i, token) in tokens.iter().enumerate() {
+        if !matches!(token, Token::Name(name) if name == "import") || names.len() >= MAX_NAMES {
+            continue;
+        }
+        let from = match i.checked_sub(2).and_then(|from| tokens.get(from..i)) {
+            Some([Token::Name(word), Token::Name(module)]) if word == "from" => Some(module),
+            _ => None,
+        };
+        let mut rest = tokens.get(i + 1..).unwrap_or_default();
+        loop {
+            rest = match rest {
+                [Token::Mark(',' | '('), more @ ..] => more,
+                [Token::Name(name), Token::Name(word), Token::Name(own), more @ ..] if word == "as" => {
+                    let full = from.map_or_else(|| name.clone(), |module| format!("{module}.{name}"));
+                    names.insert(own.clone(), full);
+                    more
+                }
+                [Token::Name(name), more @ ..] => {
+                    let full = from.map(|module| format!("{module}.{name}"));
+                    if let Some(full) = full.filter(|full| table.find(full, name).is_some()) {
+                        names.insert(name.clone(), full);
+                    }
+                    more
+                }
+                _ => break,
+            };
+        }
+    }
+    names
+}
+
+fn node_names(tokens: &[Token]) -> BTreeMap<String, String> {
+    let mut names = BTreeMap::new();
+    let known = |module: &str| {
+        let module = module.trim_start_matches("node:").trim_end_matches("/promises");
+        NODE_MODULES.contains(&module).then(|| module.to_owned())
+    };
+    for (i, token) in tokens.iter().enumerate() {
+        let rest = tokens.get(i + 1..).unwrap_or_default();
+        let (module, bound) = match (token, rest) {
+            (Token::Name(require), [Token::Mark('('), Token::Text(module), Token::Mark(')'), ..])
+                if require == "require" =>
+            {
+                (known(module), tokens.get(..i).unwrap_or_default().strip_suffix(&[Token::Mark('=')]))
+            }
+            (Token::Name(from), [Token::Text(module), ..]) if from == "from" => (known(module), tokens.get(..i)),
+            _ => continue,
+        };
+        // A member of it is no module: `require("os").homedir()`.
+        let member = matches!(rest.get(3), Some(Token::Mark('.')));
+        let (Some(module), Some(bound)) = (module, bound) else { continue };
+        match bound {
+            [.., Token::Mark('}')] => {
+                let open = bound.iter().rposition(|token| *token == Token::Mark('{')).unwrap_or(bound.len());
+                for part in
+                    bound.get(open + 1..bound.len() - 1).unwrap_or_default().split(|token| *token == Token::Mark(','))
+                {
+                    match part {
+                        [Token::Name(name)] => names.insert(name.clone(), format!("{module}.{name}")),
+                        [Token::Name(name), Token::Mark(':'), Token::Name(own)] => {
+                            names.insert(own.clone(), format!("{module}.{name}"))
+                        }
+                        [Token::Name(name), Token::Name(_), Token::Name(own)] => {
+                            names.insert(own.clone(), format!("{module}.{name}"))
+                        }
+                        _ => None,
+                    };
+                }
+            }
+            [.., Token::Name(own)] if !member => {
+                names.insert(own.clone(), module);
+            }
+            _ => {}
+        }
+        if names.len() >= MAX_NAMES {
+            break;
+        }
+    }
+    names
+}
+
+/// The tokens with constants in the place of names that are given one once, and with constants that stand together as one.
+pub(super) fn settled(language: Language, tokens: &[Token]) -> Vec<Token> {
+    let texts = assigned(tokens);
+    let mut out: Vec<Token> = Vec::with_capacity(tokens.len());
+    for (i, token) in tokens.iter().enumerate() {
+        let rest = tokens.get(i + 1..).unwrap_or_default();
+        let own = match token {
+            Token::Name(name) if !assigns(rest) => texts.get(name),
+            _ => None,
+        };
+        let Some(text) = own.cloned().or_else(|| if let Token::Text(text) = token { Some(text.clone()) } else { None })
+        else {
+            out.push(token.clone());
+            continue;
+        };
+        if own.is_some() && out.last() == Some(&Token::Mark('$')) {
+            out.pop();
+        }
+        let joins = if matches!(language, Language::Perl | Language::Php) { '.' } else { '+' };
+        let before = out.len().checked_sub(2).and_then(|at| out.get(at..)).map(<[Token]>::to_vec);
+        if let Some([Token::Text(before), Token::Mark(mark)]) = before.as_deref()
+            && *mark == joins
+        {
+            out.truncate(out.len() - 2);
+            out.push(Token::Text(format!("{before}{text}")));
+        } else {
+            out.push(Token::Text(text));
+        }
+    }
+    out
+}
+
+/// Whether what follows a name gives it a value.
+fn assigns(rest: &[Token]) -> bool {
+    matches!(rest, [Token::Mark('='), next, ..] if !matches!(next, Token::Mark('=' | '>' | '~')))
+        || matches!(rest, [Token::Mark('+' | '-' | '.' | '|' | '&' | '*' | '/' | '%' | '?'), Token::Mark('='), ..])
+}
+
+/// Names that are given a constant, and nothing else anywhere.
+fn assigned(tokens: &[Token]) -> BTreeMap<String, String> {
+    let mut texts = BTreeMap::new();
+    let mut again = BTreeSet::new();
+    let mut given: BTreeSet<&str> = BTreeSet::new();
+    for (i, token) in tokens.iter().enumerate() {
+        let Token::Name(name) = token else { continue };
+        let before = tokens.get(..i).unwrap_or_default();
+        let before = before.strip_suffix(&[Token::Mark('$')]).unwrap_or(before);
+        let rest = tokens.get(i + 1..).unwrap_or_default();
+        let bound = matches!(before.last(), Some(Token::Name(word)) if matches!(word.as_str(), "for" | "foreach" | "as" | "def" | "function"));
+        if bound || (assigns(rest) && !given.insert(name)) {
+            again.insert(name.as_str());
+            continue;
+        }
+        let begins = match before.last() {
+            None | Some(Token::Mark(';' | '{' | '}' | ':')) => true,
+            Some(Token::Name(word)) => {
+                matches!(word.as_str(), "const" | "let" | "var" | "my" | "our" | "local" | "global")
+            }
+            Some(_) => false,
+        };
+        if let [Token::Mark('='), value @ ..] = rest
+            && begins
+            && texts.len() < MAX_NAMES
+            && !name.contains('.')
+        {
+            let end =
+                value.iter().position(|token| matches!(token, Token::Mark(';' | ',' | '}'))).unwrap_or(value.len());
+            if let Some(text) = value.get(..end).and_then(super::constant) {
+                texts.insert(name.clone(), text);
+            }
+        }
+    }
+    texts.retain(|name, _| !again.contains(name.as_str()));
+    texts
+}
+
+/// Names that stand for each of several constants: the variable of a loop, or the argument of a function that is called for each.
+pub(super) fn lists(tokens: &[Token]) -> Lists {
+    let mut named: Lists = Vec::new();
+    let mut out: Lists = Vec::new();
+    for (i, token) in tokens.iter().enumerate() {
+        if out.len() >= MAX_NAMES || named.len() >= MAX_NAMES {
+            break;
+        }
+        let before = tokens.get(..i).unwrap_or_default();
+        // `for x in NAME`, `NAME.forEach(x => …)`
+        if let Token::Name(name) = token {
+            let (own, method) = name.split_once('.').unwrap_or((name.as_str(), ""));
+            let known = || named.iter().find(|(known, _)| known == own).map(|(_, values)| values.clone());
+            if method.is_empty() {
+                out.extend(loop_of(before).and_then(|variable| Some((variable, known()?))));
+            } else if EACH.contains(&method) {
+                out.extend(
+                    parameter_of(tokens.get(i + 1..).unwrap_or_default())
+                        .and_then(|variable| Some((variable, known()?))),
+                );
+            }
+        }
+        let Some((values, end)) = literal(tokens, i) else { continue };
+        if let [.., Token::Name(name), Token::Mark('=')] = before {
+            named.push((name.clone(), values.clone()));
+        }
+        out.extend(loop_of(before).map(|variable| (variable, values.clone())));
+        match tokens.get(end..).unwrap_or_default() {
+            [Token::Mark('.'), Token::Name(method), rest @ ..] if EACH.contains(&method.as_str()) => {
+                out.extend(parameter_of(rest).map(|variable| (variable, values.clone())));
+            }
+            [Token::Name(word), Token::Mark('$'), Token::Name(variable), ..] if word == "as" => {
+                out.push((variable.clone(), values.clone()));
+            }
+            _ => {}
+        }
+    }
+    out
+}
+
+/// Methods that call a function for each of a list.
+const EACH: &[&str] = &["forEach", "map", "each", "flatMap", "filter", "some", "every"];
+
+/// The variable of a loop whose list follows: `for x in`, `for (const x of`, `for my $x`.
+fn loop_of(before: &[Token]) -> Option<String> {
+    match before {
+        [.., Token::Name(variable), Token::Name(word)] if matches!(word.as_str(), "in" | "of") => {
+            Some(variable.clone())
+        }
+        [.., Token::Name(word), Token::Mark('$'), Token::Name(variable)]
+            if matches!(word.as_str(), "my" | "for" | "foreach") =>
+        {
+            Some(variable.clone())
+        }
+        _ => None,
+    }
+}
+
+/// The parameter of a function that follows: `(x => `, `((x) => `, `{ |x| `, `do |x| `, `(function(x)`.
+fn parameter_of(rest: &[Token]) -> Option<String> {
+    let rest = match rest {
+        [Token::Mark('('), Token::Name(word), Token::Mark('('), rest @ ..] if word == "function" => rest,
+        [Token::Mark('('), Token::Mark('('), rest @ ..] | [Token::Mark('{'), Token::Mark('|'), rest @ ..] => rest,
+        [Token::Name(word), Token::Mark('|'), rest @ ..] if word == "do" => rest,
+        [Token::Mark('('), rest @ ..] => rest,
+        _ => return None,
+    };
+    if let [Token::Name(variable), Token::Mark('=' | ')' | '|' | ','), ..] = rest {
+        Some(variable.clone())
+    } else {
+        None
+    }
+}
+
+/// The constants of a list that begins at `i`, and where it ends.
+fn literal(tokens: &[Token], i: usize) -> Option<(Vec<String>, usize)> {
+    let close = match tokens.get(i)? {
+        Token::Mark('[') => ']',
+        Token::Mark('(') => ')',
+        _ => return None,
+    };
+    let mut values = Vec::new();
+    let mut at = i + 1;
+    loop {
+        match (tokens.get(at)?, tokens.get(at + 1)?) {
+            (Token::Text(text), Token::Mark(',')) => {
+                values.push(text.clone());
+                at += 2;
+            }
+            (Token::Text(text), Token::Mark(mark)) if *mark == close => {
+                values.push(text.clone());
+                return Some((values, at + 2));
+            }
+            (Token::Mark(';'), _) => at += 1,
+            (Token::Mark(mark), _) if *mark == close && !values.is_empty() => return Some((values, at + 1)),
+            _ => return None,
+        }
+        if values.len() > MAX_VALUES {
+            return None;
+        }
+    }
+}
+
+/// What constants and names of [`lists`] come to together; nothing where there is no such name, or anything else.
+pub(super) fn values(tokens: &[Token], lists: &Lists) -> Option<Vec<String>> {
+    let mut out = vec![String::new()];
+    let mut any = false;
+    for token in tokens {
+        match token {
+            Token::Text(text) => out.iter_mut().for_each(|value| value.push_str(text)),
+            Token::Mark('+' | '.' | '$') => {}
+            Token::Name(name) => {
+                any = true;
+                let each: Vec<&String> =
+                    lists.iter().filter(|(known, _)| known == name).flat_map(|(_, values)| values).collect();
+                out = out
+                    .iter()
+                    .flat_map(|value| each.iter().map(move |one| format!("{value}{one}")))
+                    .take(MAX_VALUES)
+                    .collect();
+            }
+            Token::Mark(_) | Token::Built | Token::Number | Token::Command(_) => return None,
+        }
+    }
+    (any && !out.is_empty()).then_some(out)
+}
+
+impl crate::machine::Machine<'_> {
+    /// What code that talks to another machine has read by then: the whole environment, and files that are not the project's own or
+    /// that hide. `since` is where its touches begin.
+    pub(super) fn takes_along(&mut self, since: usize, environment: bool) {
+        let touches = self.out.touches.get(since..).unwrap_or_default();
+        let named = |kind: TargetKind| touches.iter().filter(move |touch| touch.kind == kind);
+        let hosts: BTreeSet<String> = named(TargetKind::Host)
+            .map(|touch| touch.name.clone())
+            .filter(|name| !crate::host::is_local(name))
+            .collect();
+        let cwd = self.context.cwd.trim_end_matches('/');
+        let kept = |name: &str| {
+            let last = name.rsplit('/').next().unwrap_or(name);
+            name.starts_with('/')
+                && (!crate::path::is_below(name, cwd)
+                    || last.starts_with('.')
+                    || last.ends_with(".pem")
+                    || last.ends_with(".key"))
+        };
+        let files = named(TargetKind::File).filter(|touch| touch.effect == Effect::Read && kept(&touch.name));
+        let mut from: BTreeSet<String> = files.map(|touch| touch.name.clone()).collect();
+        if environment {
+            from.insert("env".to_owned());
+        }
+        for to in &hosts {
+            for from in &from {
+                self.leaves(from, to);
+            }
+        }
+    }
+}
+
+/// Names that code gives values: those are no calls.
+pub(super) fn given(tokens: &[Token]) -> Vec<String> {
+    let mut out = Vec::new();
+    for (i, token) in tokens.iter().enumerate() {
+        let Token::Name(name) = token else { continue };
+        let rest = tokens.get(i + 1..).unwrap_or_default();
+        let before = i.checked_sub(1).and_then(|i| tokens.get(i));
+        let parameter =
+            matches!(before, Some(Token::Mark('|' | ','))) && matches!(rest.first(), Some(Token::Mark('|' | ',')));
+        if (assigns(rest) || parameter) && !name.contains('.') && out.len() < 4 * MAX_NAMES {
+            out.push(name.clone());
+        }
+    }
+    out
+}

@@ -1,0 +1,238 @@
+//! Whole disks, accounts and clusters out of a list of all of them, miners, named pipes between a shell and another machine, and
+//! what a setting runs later: what a program's words do that reads as ordinary work one word at a time.
+
+use std::collections::BTreeSet;
+
+use countersign_plan::tool::Effect;
+
+use crate::inspection::FindingKind;
+use crate::machine::{Machine, Stream, Word};
+
+/// What a shell that takes its orders from a named pipe reads.
+pub(super) const PIPE: &str = "a named pipe";
+
+/// A list of all disks of the machine.
+const DISKS: &str = "the list of all disks";
+
+/// A list of everything of a kind that a cluster or an account has.
+const EVERYTHING: &str = "the list of all that there is";
+
+/// Programs that make what a device holds unreadable, with the words by which they do; no word where each use does (the programs'
+/// manuals: util-linux, e2fsprogs, nvme-cli, gptfdisk, parted, hdparm, cryptsetup, mdadm, zfs, lvm2).
+const WIPES: &[(&str, &[&str])] = &[
+    ("blkdiscard", &[]),
+    ("sgdisk", &["-Z", "--zap-all", "-z", "--zap", "-o", "--clear"]),
+    ("sfdisk", &["--delete", "--wipe"]),
+    ("parted", &["mklabel", "mktable", "rm"]),
+    ("hdparm", &["--security-erase", "--security-erase-enhanced", "--trim-sector-ranges", "--write-sector"]),
+    ("nvme", &["format", "sanitize", "write-zeroes", "delete-ns"]),
+    ("cryptsetup", &["luksErase", "erase", "luksFormat", "reencrypt"]),
+    ("mdadm", &["--zero-superblock"]),
+    ("zpool", &["destroy", "labelclear"]),
+    ("badblocks", &["-w"]),
+    ("sg_format", &[]),
+    ("scrub", &[]),
+    ("nwipe", &[]),
+];
+
+/// Programs that take a device, whatever its name turns out to be.
+const FORMATS: &[&str] = &[
+    "mkfs", "mke2fs", "mkswap", "mkdosfs", "newfs", "wipefs", "shred", "pvremove", "vgremove", "lvremove", "dd", "wipe",
+];
+
+/// Programs that do nothing but mine.
+const MINERS: &[&str] = &[
+    "xmrig",
+    "xmr-stak",
+    "minerd",
+    "cpuminer",
+    "cpuminer-multi",
+    "ethminer",
+    "cgminer",
+    "bfgminer",
+    "ccminer",
+    "lolminer",
+    "nbminer",
+    "t-rex",
+    "teamredminer",
+    "phoenixminer",
+    "gminer",
+    "srbminer-multi",
+    "nanominer",
+    "nheqminer",
+];
+
+impl Machine<'_> {
+    /// Looks at a program that is about to run.
+    pub(super) fn judge_grave(&mut self, base: &str, rest: &[Word]) {
+        let words: Vec<String> = rest.iter().map(Word::shown).collect();
+        let line = || format!("`{base} {}`", words.join(" "));
+        let pool = |word: &String| {
+            let scheme = word.split_once("://").map_or("", |(scheme, _)| scheme);
+            let scheme = scheme.rsplit('=').next().unwrap_or(scheme);
+            scheme.starts_with("stratum") || scheme.starts_with("daemon+http")
+        };
+        if MINERS.contains(&base.to_ascii_lowercase().as_str()) || words.iter().any(pool) {
+            self.find(FindingKind::ForkBomb, format!("{} takes the machine to mine for somebody", line()));
+        }
+        let origins: BTreeSet<String> = rest.iter().flat_map(|word| self.origin_of(word).sources).collect();
+        let of_all = |mark: &str| origins.contains(mark);
+        let wipes = WIPES.iter().any(|(program, with)| {
+            let called = |word: &String| with.contains(&word.split('=').next().unwrap_or(word));
+            *program == base && (with.is_empty() || words.iter().any(called))
+        });
+        let listed = FORMATS.contains(&base.split('.').next().unwrap_or(base)) && of_all(DISKS);
+        if (wipes && !super::only_asks(rest)) || listed {
+            self.find(FindingKind::DestroysDevice, format!("{} makes what a device holds unreadable", line()));
+        }
+        let takes = |word: &String| super::verbs::verb(word) == Some(Effect::Delete) || word == "rb";
+        if words.iter().take(3).any(takes) && of_all(EVERYTHING) {
+            self.find(FindingKind::DestroysDatabase, format!("{} takes away everything of a kind", line()));
+        }
+        if base == "mkfifo" || (base == "mknod" && words.last().is_some_and(|word| word == "p")) {
+            let paths: Vec<String> = rest.iter().flat_map(|word| self.paths(word)).collect();
+            for path in paths {
+                self.files.insert(path, Stream { sources: BTreeSet::from([PIPE.to_owned()]), ..Stream::unknown() });
+            }
+        }
+        let second_root = matches!(base, "useradd" | "usermod" | "adduser")
+            && words.iter().any(|word| matches!(word.as_str(), "-o" | "--non-unique" | "-ou"))
+            && (words
+                .windows(2)
+                .any(|pair| matches!(pair, [flag, id] if (flag.ends_with('u') || flag == "--uid") && id == "0"))
+                || words.iter().any(|word| matches!(word.as_str(), "-u0" | "-ou0" | "--uid=0")));
+        if second_root {
+            self.find(FindingKind::OpensToAnybody, format!("{} makes another name for root", line()));
+        }
+        self.scripts_of_package(base, &words);
+    }
+
+    /// Marks a list of all disks, or of everything of a kind.
+    pub(super) fn lists_all(&self, base: &str, rest: &[Word], out: &mut Stream) {
+        let words: Vec<String> = rest.iter().map(Word::shown).collect();
+        let has = |name: &str| words.iter().any(|word| word == name);
+        let first = |name: &str| words.iter().find(|word| !word.starts_with('-')).is_some_and(|word| word == name);
+        let disks = match base {
+            "lsblk" | "blkid" | "lsscsi" => true,
+            "fdisk" | "sfdisk" | "parted" => has("-l") || has("--list"),
+            "nvme" | "diskutil" => first("list"),
+            _ => false,
+        };
+        let everything = match base {
+            "kubectl" | "oc" | "k" => {
+                first("get") && ["ns", "namespace", "namespaces", "crd", "crds", "pv"].iter().any(|kind| has(kind))
+            }
+            "aws" => {
+                (has("s3") && has("ls") && words.len() <= 4)
+                    || has("list-buckets")
+                    || has("list-tables")
+                    || has("list-hosted-zones")
+            }
+            "gcloud" | "gsutil" => first("ls") || (first("projects") && has("list")),
+            "az" => first("group") && has("list"),
+            _ => false,
+        };
+        let marks = [(disks, DISKS), (everything, EVERYTHING)];
+        out.sources.extend(marks.into_iter().filter(|(holds, _)| *holds).map(|(_, mark)| mark.to_owned()));
+    }
+
+    /// `npm pkg set scripts.NAME=LINE`: a package's scripts run when it is installed or tested (npm-pkg(1), "scripts").
+    fn scripts_of_package(&mut self, base: &str, words: &[String]) {
+        let sets = matches!(base, "npm" | "pnpm" | "bun") && words.windows(2).any(|pair| pair == ["pkg", "set"]);
+        for line in words.iter().filter(|_| sets).filter_map(|word| word.strip_prefix("scripts.")?.split_once('=')) {
+            self.runs_later(line.1);
+            let inner = crate::shell::shell(line.1, self.context);
+            self.absorb_grave(inner);
+        }
+    }
+
+    /// Keeps a text that something runs later without asking anybody.
+    pub(crate) fn runs_later(&mut self, text: &str) {
+        if self.later.len() < 16 {
+            self.later.push(text.to_owned());
+        }
+    }
+
+    /// What the line fetched and something is told to run later: whoever sent it decides what that is.
+    pub(crate) fn judge_later(&mut self) {
+        if self.later.is_empty() {
+            return;
+        }
+        let cwd = format!("{}/", self.context.cwd.trim_end_matches('/'));
+        let fetched = self.files.iter().filter(|(_, file)| file.remote).map(|(path, _)| path);
+        let named = fetched.chain(&self.unpacked).find(|path| {
+            let short = path.strip_prefix(cwd.as_str()).unwrap_or(path);
+            let folder = short.rsplit_once('/').map_or("", |(folder, _)| folder);
+            let told = |text: &String| {
+                text.contains(short)
+                    || (folder.len() > 1 && text.trim_end_matches('/').ends_with(folder) && !text.contains(' '))
+            };
+            short.len() > 3 && self.later.iter().any(told)
+        });
+        if let Some(path) = named.cloned() {
+            self.find(
+                FindingKind::DownloadAndExecute,
+                format!("{path} is what a host sent, and a setting has it run later"),
+            );
+        }
+    }
+
+    /// Where an archive that a host sent is unpacked: what is run from there is the host's.
+    pub(super) fn unpacks(&mut self, from: &Stream, to: Option<&Word>) {
+        if !from.remote || self.unpacked.len() >= 16 {
+            return;
+        }
+        let folders = self.paths(to.unwrap_or(&Word::text(".")));
+        // Into the project's own folder it may be anything, and what else lies there is not meant.
+        self.unpacked.extend(folders.into_iter().filter(|folder| *folder != self.context.cwd));
+    }
+}
+
+impl Machine<'_> {
+    /// The same of programs that name the archive first and the folder by an option (unzip(1), 7z(1), cpio(1)).
+    pub(super) fn unpacks_by(&mut self, base: &str, rest: &[Word], stdin: &Stream) {
+        let words: Vec<String> = rest.iter().map(Word::shown).collect();
+        let attached =
+            || words.iter().zip(rest).find_map(|(text, word)| text.strip_prefix("-o").and_then(|_| word.skip(2)));
+        let to = match base {
+            "unzip" => words.iter().position(|word| word == "-d").and_then(|at| rest.get(at + 1).cloned()),
+            "cpio" | "bsdcpio" => words.iter().position(|word| word == "-D").and_then(|at| rest.get(at + 1).cloned()),
+            _ => attached(),
+        };
+        let mut from = if base.ends_with("cpio") { stdin.clone() } else { Stream::unknown() };
+        for file in rest.iter().filter(|word| !word.shown().starts_with('-')) {
+            from.remote |= self.held(file).remote;
+        }
+        self.unpacks(&from, to.as_ref());
+    }
+
+    /// `docker compose OPTIONS… COMMAND`: the options that stand before the command are those of the program of its own.
+    pub(super) fn composed(&mut self, base: &str, rest: &[Word], stdin: &Stream) -> Option<Stream> {
+        let (first, more) = rest.split_first()?;
+        let option = more.first().is_some_and(|word| word.shown().starts_with('-'));
+        (first.constant() == Some("compose") && option).then(|| {
+            let program = if base == "podman" { "podman-compose" } else { "docker-compose" };
+            self.start(std::iter::once(Word::text(program)).chain(more.iter().cloned()).collect(), stdin.clone())
+        })
+    }
+
+    /// Letters to people: whoever they are addressed to gets what is in them.
+    pub(super) fn posts(&mut self, base: &str, rest: &[Word], letter: &Stream) {
+        const POSTS: &[&str] =
+            &["mail", "mailx", "mutt", "neomutt", "sendmail", "msmtp", "swaks", "s-nail", "exim", "sendemail", "ssmtp"];
+        let address = |word: &Word| {
+            let text = word.shown();
+            let text = text.rsplit(['<', '=', ':']).next().unwrap_or(&text).trim_end_matches('>').to_owned();
+            let plain = text.split_once('@').is_some_and(|(name, host)| !name.is_empty() && host.contains('.'));
+            (plain && !text.contains(['/', ' '])).then_some(text)
+        };
+        if !POSTS.contains(&base) {
+            return;
+        }
+        for to in rest.iter().filter_map(address) {
+            for from in &letter.sources {
+                self.leaves(from, &to);
+            }
+        }
+    }
+}

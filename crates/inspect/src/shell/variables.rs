@@ -1,0 +1,233 @@
+//! Variables by which a line decides which code other programs run, or what is recorded.
+
+use crate::inspection::FindingKind;
+use crate::machine::{Machine, Part, Variable};
+
+impl Machine<'_> {
+    /// Sets a variable and says so where it decides which code runs.
+    pub(crate) fn assign_variable(&mut self, name: &str, value: Variable) {
+        let harmless = match (name, &value) {
+            // Extending the list of folders at its end shadows nothing.
+            ("PATH", Variable::Scalar(word)) => {
+                matches!(word.parts(), [Part::Text(slash), Part::Hole { name, .. }, ..] if slash == "/" && name == "PATH")
+            }
+            ("GOFLAGS", Variable::Scalar(word)) => word.constant().is_some_and(only_builds),
+            (_, Variable::Scalar(word)) if COMPILERS.contains(&name) => word.constant().is_some_and(is_compiler),
+            (_, Variable::Scalar(word)) if word.known().is_some_and(|value| only_shapes(name, &value)) => true,
+            _ => !loads_code(name),
+        };
+        if !harmless {
+            let shown = match &value {
+                Variable::Scalar(word) => word.shown(),
+                Variable::Array(_) | Variable::Unset | Variable::Unknown => "…".to_owned(),
+            };
+            if !matches!(value, Variable::Unset) && !shown.is_empty() {
+                self.find(FindingKind::LoadsCode, format!("the variable {name}={shown} decides which code runs"));
+            }
+        }
+        if let ("HISTFILE" | "HISTSIZE" | "HISTFILESIZE" | "SAVEHIST" | "HISTIGNORE", Variable::Scalar(word)) =
+            (name, &value)
+            && matches!(word.shown().as_str(), "" | "0" | "/dev/null" | "*")
+        {
+            self.find(FindingKind::ErasesRecord, format!("with {name} what is typed is not recorded any more"));
+        }
+        self.scope.set(name, value);
+    }
+}
+
+/// Variables that say which compiler a build uses (GNU make manual, "Implicit Variables"; CMake and Cargo manuals).
+const COMPILERS: &[&str] = &[
+    "CC",
+    "CXX",
+    "CPP",
+    "FC",
+    "F77",
+    "LD",
+    "AR",
+    "AS",
+    "NM",
+    "STRIP",
+    "RANLIB",
+    "OBJCOPY",
+    "HOSTCC",
+    "HOSTCXX",
+    "CUDACXX",
+    "RUSTC",
+    "RUSTC_WRAPPER",
+    "CMAKE_C_COMPILER",
+    "CMAKE_CXX_COMPILER",
+    "CMAKE_C_COMPILER_LAUNCHER",
+    "CMAKE_CXX_COMPILER_LAUNCHER",
+];
+
+/// Whether words are an installed compiler by its name, behind a cache of compilers or not, with flags that load nothing.
+fn is_compiler(words: &str) -> bool {
+    let caches = ["ccache", "sccache", "distcc", "icecc", "zig"];
+    let tool = |name: &str| {
+        let base = name.trim_end_matches(|c: char| c.is_ascii_digit() || matches!(c, '.' | '-'));
+        let base = base.rsplit('-').next().unwrap_or(base);
+        [
+            "gcc", "g++", "cc", "c++", "clang", "clang++", "cpp", "ld", "lld", "gold", "mold", "ar", "nm", "ranlib",
+            "strip", "objcopy", "gfortran", "flang", "nvcc", "icx", "icpx", "tcc", "rustc", "as",
+        ]
+        .contains(&base)
+    };
+    let flag = |word: &str| {
+        word.starts_with('-') && !["-B", "-f", "-specs", "-wrapper", "-X"].iter().any(|start| word.starts_with(start))
+    };
+    let mut words = words.split_whitespace().skip_while(|word| caches.contains(word)).peekable();
+    let cache_alone = words.peek().is_none();
+    cache_alone || (words.next().is_some_and(tool) && words.all(flag))
+}
+
+/// Whether flags of `go` only say how it builds and tests (`go help build`).
+fn only_builds(flags: &str) -> bool {
+    flags.split_whitespace().all(|flag| {
+        let name = flag.trim_start_matches('-').split('=').next().unwrap_or("");
+        matches!(
+            name,
+            "mod" | "v" | "race" | "count" | "tags" | "trimpath" | "p" | "buildvcs" | "short" | "timeout" | "cover"
+        )
+    })
+}
+
+/// Variables by which a loader, a shell, an interpreter or a program finds code to run: from the manuals of ld.so, Bash,
+/// Python, Perl, Ruby, Node, the JVM, Git, less, man and Make.
+const LOADING: &[&str] = &[
+    "PATH",
+    "BASH_ENV",
+    "ENV",
+    "PROMPT_COMMAND",
+    "SHELLOPTS",
+    "BASHOPTS",
+    "PS4",
+    "CDPATH",
+    "GLOBIGNORE",
+    "PYTHONPATH",
+    "PYTHONSTARTUP",
+    "PYTHONHOME",
+    "PYTHONINSPECT",
+    "PYTHONWARNINGS",
+    "PYTHONBREAKPOINT",
+    "PERL5LIB",
+    "PERL5OPT",
+    "PERL5DB",
+    "PERLLIB",
+    "RUBYOPT",
+    "RUBYLIB",
+    "NODE_OPTIONS",
+    "NODE_PATH",
+    "JAVA_TOOL_OPTIONS",
+    "_JAVA_OPTIONS",
+    "JDK_JAVA_OPTIONS",
+    "CLASSPATH",
+    "LUA_INIT",
+    "LUA_PATH",
+    "LUA_CPATH",
+    "PAGER",
+    "EDITOR",
+    "VISUAL",
+    "BROWSER",
+    "MANPAGER",
+    "LESSOPEN",
+    "LESSCLOSE",
+    "MAKEFLAGS",
+    "MAKEFILES",
+    "GCONV_PATH",
+    "TCLLIBPATH",
+    "RUSTC_WRAPPER",
+    "RUSTC",
+    "CARGO_HOME",
+    "RUSTFLAGS",
+    "GOFLAGS",
+    "CC",
+    "CXX",
+    "LD",
+    "KUBECONFIG",
+    "SSH_ASKPASS",
+    "SUDO_ASKPASS",
+    "SUDO_EDITOR",
+    "TERMINFO",
+    "HOSTALIASES",
+    "LOCPATH",
+    "NLSPATH",
+    "WGETRC",
+    "CURL_HOME",
+    "PIP_INDEX_URL",
+    "PIP_EXTRA_INDEX_URL",
+    "PHPRC",
+    "PHP_INI_SCAN_DIR",
+];
+
+/// Variables that switch a check off or send traffic elsewhere.
+const LOADING_PREFIXES: &[&str] = &["LD_", "DYLD_", "GIT_", "BASH_FUNC_", "NPM_CONFIG_", "npm_config_"];
+
+/// Variables of those prefixes that only shape output or name people.
+const HARMLESS: &[&str] = &[
+    "GIT_PAGER_IN_USE",
+    "GIT_AUTHOR_NAME",
+    "GIT_AUTHOR_EMAIL",
+    "GIT_AUTHOR_DATE",
+    "GIT_COMMITTER_NAME",
+    "GIT_COMMITTER_EMAIL",
+    "GIT_COMMITTER_DATE",
+    "GIT_TERMINAL_PROMPT",
+    "GIT_TRACE",
+    "GIT_OPTIONAL_LOCKS",
+    "GIT_MERGE_AUTOEDIT",
+    "GIT_CURL_VERBOSE",
+    "LD_DEBUG",
+    "GIT_DIR",
+    "GIT_WORK_TREE",
+];
+
+fn loads_code(name: &str) -> bool {
+    !HARMLESS.contains(&name) && (LOADING.contains(&name) || LOADING_PREFIXES.iter().any(|p| name.starts_with(p)))
+}
+
+/// Whether a variable of those holds what loads nothing but the project's own code, or only says how something is built or shown
+/// (from the manuals of Rust, Node, Python, the JVM, Make and Git).
+fn only_shapes(name: &str, value: &str) -> bool {
+    let words = || value.split_whitespace();
+    let own = |path: &str| {
+        path.is_empty()
+            || !(path.starts_with(['/', '~', '$']) || path.split('/').any(|part| part == "..") || path.contains("://"))
+    };
+    match name {
+        "RUSTFLAGS" | "RUSTDOCFLAGS" => !["linker", "link-arg", "-L", "--extern", "backend", "plugin", "@", "wrapper"]
+            .iter()
+            .any(|part| value.contains(part)),
+        "NODE_OPTIONS" => words().all(|word| {
+            [
+                "--max-",
+                "--no-warnings",
+                "--enable-source-maps",
+                "--experimental-vm-modules",
+                "--trace-",
+                "--openssl-legacy-provider",
+                "--unhandled-rejections",
+                "--test",
+                "--stack-",
+            ]
+            .iter()
+            .any(|start| word.starts_with(start))
+        }),
+        "PYTHONPATH" | "NODE_PATH" | "PERL5LIB" | "RUBYLIB" | "LUA_PATH" => value.split([':', ';']).all(own),
+        "PYTHONWARNINGS" => value.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, ':' | '_' | ',')),
+        "JAVA_TOOL_OPTIONS" | "JDK_JAVA_OPTIONS" | "_JAVA_OPTIONS" => words().all(|word| {
+            word.starts_with("-X")
+                && !word.starts_with("-Xboot")
+                && !word.contains("OnOutOfMemory")
+                && !word.contains("OnError")
+        }),
+        "MAKEFLAGS" => words().all(|word| {
+            word.strip_prefix("-j").is_some_and(|n| n.bytes().all(|b| b.is_ascii_digit()))
+                || matches!(word, "-s" | "-k" | "--silent")
+        }),
+        "PAGER" | "MANPAGER" | "GIT_PAGER" => matches!(value, "cat" | "less" | "more" | "less -R" | "less -FRX"),
+        "EDITOR" | "VISUAL" | "GIT_EDITOR" | "GIT_SEQUENCE_EDITOR" => matches!(value, "true" | ":" | "cat" | "false"),
+        "RUBYOPT" => words().all(|word| word.starts_with("-W") || word == "-w"),
+        "BROWSER" => matches!(value, "none" | "true" | "false" | "echo"),
+        _ => false,
+    }
+}
