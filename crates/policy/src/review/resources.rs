@@ -168,7 +168,14 @@ fn path(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch, seen: &Se
     }
     // What a command does to all of a folder the inspection says; a copy into it leaves what is there.
     let removes = touch.effect == Effect::Delete || (touch.recursive && changes && touch.by != By::Command);
-    if removes && touch.by != By::Git && seen.either(|p| is_foundation(p, deployment)) {
+    // Nor is a whole folder of the user's that he does not speak of.
+    let of_home = |path: &str| {
+        let name = path.strip_prefix(deployment.home()).and_then(|rest| rest.strip_prefix('/')).unwrap_or("");
+        !name.is_empty() && !name.contains(['/', '*']) && !name.starts_with('.') && !prepared.goal.name(name)
+    };
+    let whole =
+        touch.effect == Effect::Delete && touch.recursive && !deployment.in_workspace(seen) && seen.either(of_home);
+    if removes && touch.by != By::Git && (whole || seen.either(|p| is_foundation(p, deployment))) {
         let message = format!("{} {} destroys what everything else stands on", touch.effect, touch.name);
         found(Code::ResourceCatastrophic, Decision::Block, message);
     }

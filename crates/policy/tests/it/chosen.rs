@@ -338,3 +338,14 @@ fn what_is_left_out_is_not_done() {
     assert!(!codes(&run("npm ci --ignore-scripts")).contains(&Code::GoalForbidden));
     assert!(codes(&run("npm run scripts")).contains(&Code::GoalForbidden));
 }
+
+#[test]
+fn a_whole_folder_of_the_home_goes_only_by_its_name() {
+    let run = |goal: &str, command: &str| {
+        after("", goal, json!([{"id": "x", "action": "execute_command", "args": {"command": command}}]))
+    };
+    let goal = "Remove the generated documentation";
+    is(&run(goal, "rm -rf build/docs ../pictures"), Block, Code::ResourceCatastrophic, "beside the work");
+    assert_eq!(run("Remove the old pictures folder in my home", "rm -rf ~/pictures").decision, Ask);
+    assert_eq!(run(goal, "rm -rf ~/.cache/docs").decision, Ask, "a cache");
+}
