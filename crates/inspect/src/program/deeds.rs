@@ -186,6 +186,10 @@ impl Machine<'_> {
                 any(&["allUsers", "allAuthenticatedUsers"]) && any(&["admin", "Admin", "owner", "editor"])
             }
             "ssh" | "autossh" => opens_backwards(words),
+            // The editor of the file that says who rules, where it is no editor but writes what it is given.
+            "visudo" | "vipw" | "vigr" => {
+                ["EDITOR", "VISUAL", "SUDO_EDITOR"].iter().any(|name| self.scope.variable(name).is_some())
+            }
             "chmod" | "install" => words.iter().any(|word| sets_user(word)) && self.is_about_a_shell(words),
             _ => false,
         };

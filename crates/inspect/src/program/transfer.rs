@@ -207,8 +207,26 @@ impl Machine<'_> {
 }
 
 /// Words of an address by which a service is set up, not used.
-const SETTINGS: &[&str] =
-    &["settings", "config", "configuration", "configs", "cluster", "admin", "close", "shutdown", "restart"];
+const SETTINGS: &[&str] = &[
+    "settings",
+    "config",
+    "configuration",
+    "configs",
+    "cluster",
+    "admin",
+    "close",
+    "shutdown",
+    "restart",
+    // Alarms that nobody hears.
+    "silence",
+    "silences",
+    "mute",
+    "mutes",
+    "downtime",
+    "downtimes",
+    "snooze",
+    "inhibit",
+];
 
 /// Whether a word of a URL's path says something about a request.
 fn says(url: &str, what: impl Fn(&str) -> bool) -> bool {

@@ -61,6 +61,27 @@ const MONTHS: [&str; 12] = [
     "december",
 ];
 
+/// Arguments that hold how much.
+const AMOUNTS: [&str; 17] = [
+    "value",
+    "amount",
+    "limit",
+    "level",
+    "size",
+    "count",
+    "threshold",
+    "days",
+    "hours",
+    "minutes",
+    "percent",
+    "price",
+    "quantity",
+    "qty",
+    "max",
+    "min",
+    "replicas",
+];
+
 pub(super) const NUMBERS: [&str; 13] =
     ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"];
 
@@ -150,6 +171,10 @@ impl<'a> Grounds<'a> {
         }
         // A small number is a day, an hour or a count as well as a name; a long one is one thing.
         let number = text.chars().all(|c| c.is_numeric() || c.is_whitespace());
+        // What is set to a number, and not called by one.
+        if number && name.split(['_', '-']).any(|part| AMOUNTS.contains(&fold(part).as_ref())) {
+            return self.number(text.parse().ok()?);
+        }
         // "Category G" for `category`.
         if text.chars().count() < 2 {
             return if number { None } else { self.called(name, text) };

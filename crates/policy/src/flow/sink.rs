@@ -386,7 +386,8 @@ impl<'a> Court<'a> {
         let mut audience = Vec::new();
         // Nothing but what is written down is installed, nothing is published.
         let package = |touch: &Touch| touch.name.starts_with("package ");
-        let named = |touch: &Touch| (package(touch) && !party.packages_named) || touch.kind == TargetKind::Record;
+        let published = |touch: &Touch| touch.kind == TargetKind::Record && touch.effect != Effect::Execute;
+        let named = |touch: &Touch| (package(touch) && !party.packages_named) || published(touch);
         let restores = party
             .look
             .touches

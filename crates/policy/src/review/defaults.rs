@@ -295,10 +295,23 @@ fn is_product(inside: &str) -> bool {
     let is = |list: &str, word: &str| list.split_ascii_whitespace().any(|one| one == word);
     let (folders, file) = inside.rsplit_once('/').unwrap_or(("", inside));
     let ending = file.rsplit_once('.').map_or("", |(_, ending)| ending).to_ascii_lowercase();
-    inside.split('/').any(|part| is(PRODUCTS, &part.to_ascii_lowercase()) || part.starts_with("cmake-build"))
+    let folder = |part: &str| {
+        is(PRODUCTS, &part.to_ascii_lowercase()) || part.starts_with("cmake-build") || part.ends_with("cache")
+    };
+    inside.split('/').any(folder)
         || is(PRODUCT_ENDINGS, ending.trim_end_matches('*'))
         || file.ends_with('~')
         || folders.is_empty() && file.is_empty()
+}
+
+/// Whether one file of a scratch folder is removed by the line that writes it.
+fn is_in_between(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> bool {
+    let written = |other: &Touch| other.effect == Effect::Update && other.name == touch.name && other.by == By::Command;
+    touch.by == By::Command
+        && !touch.pattern
+        && !touch.name.contains('*')
+        && is_scratch(request, touch)
+        && prepared.derived.touches.iter().any(written)
 }
 
 /// Whether a path lies in a folder of the workspace whose things are made again whenever they are missed.
@@ -340,8 +353,8 @@ fn removal(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> Opt
     if !matches!(prepared.reversible_by, ReversibleBy::Snapshot | ReversibleBy::Action) {
         return by_rule(Code::DefaultAsk, format!("nothing brings {} back", touch.name));
     }
-    // What the plan made for itself it may clear away.
-    if prepared.clears_up(touch) {
+    // What the plan made for itself it may clear away; what a line writes for the time between, too.
+    if prepared.clears_up(touch) || is_in_between(request, prepared, touch) {
         return None;
     }
     if !(prepared.goal.speak_of(goal::REMOVAL) || is_rebuilt(request, prepared, touch)) {

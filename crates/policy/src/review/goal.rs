@@ -71,7 +71,8 @@ impl Wishes {
 
     /// Whether a word of it begins so, with no negation before it.
     pub(super) fn speak_of(&self, stems: &str) -> bool {
-        self.read.words.iter().any(|word| !word.negated && word.is(stems))
+        // A name may have any word in it.
+        self.read.words.iter().any(|word| !word.negated && !word.within && word.is(stems))
     }
 
     /// Whether it wants it changed who may do what, or speaks of such things or of the file that says so; or is not clear.
@@ -291,6 +292,7 @@ impl Kind {
                 let looks = words.iter().any(|w| w.sentence == word.sentence && w.orders() && w.is(LOOKING));
                 !word.negated && !word.subordinate && (!looks || words.iter().any(|w| acts(w) && w.is(ACTING)))
             }
+            Self::Make if has(SETTING, &word.text) => word.orders() && !word.within,
             Self::Make | Self::Remove | Self::Tell | Self::Pay | Self::Govern => word.orders() && word.is(self.stems()),
         })
     }
@@ -302,7 +304,12 @@ const LOOKING: &str = "read summar find list show explain analy review check loo
 
 // for something new or changed,
 pub(super) const MAKING: &str = "write creat add make updat chang edit fix implement build refactor generat draft prepar save store append \
-    insert format convert translat correct improv extend schedul plan test run";
+    insert format convert translat correct improv extend schedul plan test run switch adjust rais lower increas decreas reduc rename \
+    mark tag label assign enter record flip bump swap replac shorten trim truncat archiv pack bundl split merg sort collect gather \
+    compil extract render";
+
+// and one that is too short to be a beginning.
+const SETTING: &str = "set";
 
 // for a message, a request or a publication,
 const TELLING: &str = "send sent mail email messag notif inform tell repl respond answer forward shar post publish releas deploy \
@@ -328,11 +335,11 @@ const ACTING: &str = "give let allow assign switch turn open clos take add remov
 // for removal, cleaning, publishing or replacement;
 pub(super) const REMOVAL: &str = "delet remov clean purg drop prun discard eras wipe wiping tidy clear retir uninstall publish releas \
     deploy replac swap supersed migrat mov renam obsolet unus stale cancel trash dispos cull expung evict decommission dismantl \
-    unlink deregister";
+    unlink deregister truncat";
 
 // of them, those that are for what is removed, and not for what takes its place;
 pub(super) const TIDYING: &str = "delet remov clean purg drop prun discard eras wipe wiping tidy clear retir uninstall obsolet unus \
-    stale trash dispos cull expung evict decommission dismantl unlink empty strip rid sweep free reset";
+    stale trash dispos cull expung evict decommission dismantl unlink empty strip rid sweep free reset truncat";
 
 // the plainest of them;
 pub(super) const DESTROYING: &str =
@@ -552,7 +559,13 @@ mod tests {
 
     #[test]
     fn removal_is_asked_for_in_plain_words() {
-        for goal in ["Clean the build folder", "Please DELETE old.txt", "replace the logo", "Publish the site"] {
+        for goal in [
+            "If it holds, and if so delete it",
+            "Clean the build folder",
+            "Please DELETE old.txt",
+            "replace the logo",
+            "Publish the site",
+        ] {
             assert!(Wishes::of(Some(goal)).speak_of(REMOVAL), "{goal}");
         }
         for goal in

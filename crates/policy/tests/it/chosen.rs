@@ -349,3 +349,44 @@ fn a_whole_folder_of_the_home_goes_only_by_its_name() {
     assert_eq!(run("Remove the old pictures folder in my home", "rm -rf ~/pictures").decision, Ask);
     assert_eq!(run(goal, "rm -rf ~/.cache/docs").decision, Ask, "a cache");
 }
+
+#[test]
+fn a_registry_hears_what_the_goal_names() {
+    let run = |goal: &str, command: &str| {
+        after("", goal, json!([{"id": "x", "action": "execute_command", "args": {"command": command}}]))
+    };
+    let leaves = |review: &Review| codes(review).contains(&Code::FlowClearance);
+    assert!(!leaves(&run(
+        "Update date-fns to 3.6.0 and see that it builds",
+        "npm install --save-exact date-fns@3.6.0"
+    )));
+    assert!(leaves(&run("Update date-fns to 3.6.0 and see that it builds", "npm install --save-exact date-fms@3.6.0")));
+}
+
+#[test]
+fn a_word_in_a_name_asks_for_nothing() {
+    let goal = "Which pictures in uploads are older than 90 days? List them in reports/stale.txt";
+    let find = |command: &str| {
+        after("", goal, json!([{"id": "x", "action": "execute_command", "args": {"command": command}}]))
+    };
+    is(&find("find uploads -name '*.jpg' -mtime +90 -print -delete"), Ask, Code::DefaultAsk, "removed along the way");
+    assert_eq!(find("find uploads -name '*.jpg' -mtime +90 -print").decision, Allow);
+}
+
+#[test]
+fn a_line_may_write_for_the_time_between() {
+    let run = |command: &str| {
+        after(
+            "",
+            "Shorten logs/app.log to its last 500 lines",
+            json!([{"id": "x", "action": "execute_command", "args": {"command": command}}]),
+        )
+    };
+    assert_eq!(run("tail -n 500 logs/app.log > tmp/app.log && mv tmp/app.log logs/app.log").decision, Allow);
+    is(
+        &run("tail -n 500 logs/app.log > tmp/app.log && mv tmp/old.log logs/app.log"),
+        Ask,
+        Code::DefaultAsk,
+        "another file",
+    );
+}

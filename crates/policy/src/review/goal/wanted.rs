@@ -70,10 +70,25 @@ fn names_others(wishes: &super::Wishes) -> bool {
     words.any(|word| addressed(word) || channel(word)) && !wishes.speak_of(ANSWERING)
 }
 
+/// Whether a program is started that runs a text which is one of its words.
+fn is_interpreter(prepared: &Prepared<'_>) -> bool {
+    let word = |at: &str| {
+        let at = Pointer::from_segments(vec!["argv".to_owned(), at.to_owned()]);
+        prepared.step.args.at(&at).and_then(|word| word.literal()).and_then(|word| word.as_str().map(str::to_owned))
+    };
+    ["1", "2"]
+        .into_iter()
+        .filter_map(word)
+        .any(|option| matches!(option.as_str(), "-c" | "-e" | "-lc" | "-ec" | "--eval" | "-Command"))
+}
+
 /// Whether the whole line or script that runs is a value of another step.
 fn is_all_of_it_given(prepared: &Prepared<'_>) -> bool {
-    ["command", "script", "code", "program"].into_iter().any(|name| {
-        let at = Pointer::from_segments(vec![name.to_owned()]);
+    let given = |segments: &[&str]| {
+        let at = Pointer::from_segments(segments.iter().map(|segment| (*segment).to_owned()).collect());
         matches!(prepared.step.args.at(&at), Some(Expr::From { .. }))
-    })
+    };
+    ["command", "script", "code", "program"].into_iter().any(|name| given(&[name]))
+        // `sh -c` and its like take theirs as a word.
+        || ["1", "2", "3"].into_iter().any(|word| given(&["argv", word]) && is_interpreter(prepared))
 }

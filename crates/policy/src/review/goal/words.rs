@@ -110,6 +110,9 @@ impl Goal {
             let previous = before.map_or("", |word| word.text.as_str());
             // "if you can" is a manner of asking.
             subordinate = subordinate && !(matches!(previous, "if" | "whether") && one == "you");
+            // "If so, delete it": what follows is wanted then.
+            let then = previous == "if" && matches!(one, "so" | "yes" | "ok" | "possible");
+            subordinate = subordinate && !then;
             // "I'll answer them myself", "Lucie will try it": who says who does it does not ask for it. "Will you" asks.
             subordinate |= matches!(one, "ll" | "will") && !begins && previous != "you";
             let negated = negation.is_some_and(|from| words.len() - from <= 3);
