@@ -141,6 +141,7 @@ impl Machine<'_> {
         self.prints_credentials(base, rest, &mut out);
         self.lists_all(base, rest, &mut out);
         self.records_people(base, rest, &mut out);
+        out.decoded |= deeds::turns_letters(base, rest);
         out
     }
 

@@ -314,3 +314,38 @@ fn statements_that_were_read_are_not_known_to_be_the_same() {
     let partly = inspect("{ echo 'SELECT 1;'; cat x; } > m.sql; psql -f m.sql");
     assert!(partly.unknowns.iter().any(|unknown| unknown.effect == Effect::Admin), "{partly:#?}");
 }
+
+#[test]
+fn letters_that_are_turned_are_decoded() {
+    finds(
+        FindingKind::DecodeAndExecute,
+        &["tail -n 1 docs/a.svg | rev | bash -s", "cat x | tr 'A-Za-z' 'N-ZA-Mn-za-m' | sh"],
+        &["tr -d '\\r' < x.sh | bash", "cat x | rev | cut -d. -f1 | rev", "tr a-z A-Z < x | sort"],
+    );
+}
+
+#[test]
+fn what_a_store_is_told_on_its_input_is_read() {
+    finds(
+        FindingKind::DestroysDatabase,
+        &["printf 'SELECT 0\\r\\nFLUSHALL ASYNC\\r\\n' | redis-cli -h cache.company.com"],
+        &["echo PING | redis-cli", "redis-cli INFO"],
+    );
+}
+
+#[test]
+fn who_rules_is_not_edited_by_a_program_that_writes() {
+    finds(
+        FindingKind::OpensToAnybody,
+        &["echo 'ALL ALL=(ALL) NOPASSWD: ALL' | sudo EDITOR='tee -a' visudo"],
+        &["sudo visudo -c", "EDITOR=nano git commit"],
+    );
+}
+
+#[test]
+fn an_archive_lies_where_tar_is_started() {
+    let seen = inspect("tar -czf build/s.tgz -C build sprint");
+    let touches = |effect, name: &str| seen.touches.iter().any(|touch| touch.effect == effect && touch.name == name);
+    assert!(touches(Effect::Update, "/home/user/project/build/s.tgz"), "{seen:#?}");
+    assert!(touches(Effect::Read, "/home/user/project/build/sprint"), "{seen:#?}");
+}

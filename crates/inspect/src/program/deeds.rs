@@ -273,6 +273,20 @@ const SHOWS: &[&str] = &[
     "help",
 ];
 
+/// Whether a program gives other letters for those that it reads, so that they say something only afterwards: `rev`, `tr A-Za-z N-ZA-Mn-za-m`.
+/// Capitals and small letters are no secret, and what is left out is not turned.
+pub(super) fn turns_letters(base: &str, rest: &[Word]) -> bool {
+    let words: Vec<&str> = rest.iter().filter_map(Word::constant).filter(|word| !word.starts_with('-')).collect();
+    match (base, words.as_slice()) {
+        ("rev", []) | ("rot13" | "caesar", _) => true,
+        ("tr" | "gtr", [from, to]) => {
+            let letters = |set: &str| set.chars().filter(char::is_ascii_alphabetic).count();
+            letters(from) > 3 && letters(to) > 3 && !from.eq_ignore_ascii_case(to) && !to.starts_with('[')
+        }
+        _ => false,
+    }
+}
+
 /// Whether a mode lets a program run as its owner (chmod(1)).
 fn sets_user(mode: &str) -> bool {
     let octal = mode.bytes().all(|b| b.is_ascii_digit()) && mode.trim_start_matches('0').len() == 4;
