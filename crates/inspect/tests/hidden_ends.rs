@@ -349,3 +349,12 @@ fn an_archive_lies_where_tar_is_started() {
     assert!(touches(Effect::Update, "/home/user/project/build/s.tgz"), "{seen:#?}");
     assert!(touches(Effect::Read, "/home/user/project/build/sprint"), "{seen:#?}");
 }
+
+#[test]
+fn a_file_system_in_a_plain_file_is_no_device() {
+    finds(
+        FindingKind::DestroysDevice,
+        &["mkfs.ext4 -F /dev/sdb1", "mkfs.ext4 \"$DISK\"", "mkfs.ext4 /dev/../dev/sda", "mkfs.vfat sdb"],
+        &["mkfs.ext4 -q -F -L BOOT images/boot.img", "mkswap ./swap.img"],
+    );
+}

@@ -160,6 +160,16 @@ impl Machine<'_> {
         out.unwrap_or_else(|| self.output(&tags, doing, stdin))
     }
 
+    /// The plain file that is made a file system, as images are: no device, and nothing that shows only when it runs (mkfs(8)).
+    fn image_file(&self, parsed: &Parsed<'_>) -> Option<Word> {
+        let makes = self.by.starts_with("mkfs") || matches!(self.by.as_str(), "mke2fs" | "mkswap" | "mkdosfs");
+        let image = parsed.operands.last().filter(|_| makes)?;
+        let named = image.constant().is_some_and(|name| name.contains(['/', '.']));
+        let plain = |path: &String| !path.starts_with("/dev/") && !path.contains('*');
+        let paths = self.paths(image);
+        (named && !paths.is_empty() && paths.iter().all(plain)).then(|| image.clone())
+    }
+
     /// Archives that `tar` writes or reads lie where it is started, whatever folder it then goes to (tar(1), `-C`): their paths by their
     /// places among the options.
     fn archives(&self, parsed: &Parsed<'_>) -> HashMap<usize, Word> {
@@ -194,6 +204,10 @@ impl Machine<'_> {
             name.extend(parsed.operands.iter().map(Word::shown));
             name.join(" ")
         });
+        if let Some(image) = self.image_file(parsed) {
+            self.touch_path(Effect::Update, &image, false);
+            return;
+        }
         let offline = tags.contains(&&Tag::Offline);
         // What works on the project's files says so by paths.
         let local = tags.iter().any(|tag| matches!(tag, Tag::Path(..)));
