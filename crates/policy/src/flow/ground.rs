@@ -167,7 +167,7 @@ impl<'a> Grounds<'a> {
     fn text(&self, name: &str, text: &str, said: Said<'_>) -> Option<Range<usize>> {
         let text = text.trim();
         if let Some(moment) = Moment::read(text) {
-            return self.moment(moment).or_else(|| self.end(name, moment, said));
+            return self.moment(moment).or_else(|| self.end(name, moment, said)).or_else(|| self.named(text));
         }
         // A small number is a day, an hour or a count as well as a name; a long one is one thing.
         let number = text.chars().all(|c| c.is_numeric() || c.is_whitespace());
@@ -177,7 +177,7 @@ impl<'a> Grounds<'a> {
         }
         // "Category G" for `category`.
         if text.chars().count() < 2 {
-            return if number { None } else { self.called(name, text) };
+            return self.called(name, text);
         }
         if number && text.chars().filter(|c| c.is_numeric()).count() < LONG_NUMBER {
             return self.called(name, text);
@@ -609,6 +609,8 @@ mod tests {
             ("Put category G to 32", json!({"category": "G"})),
             ("Take one out of stock (-1)", json!({"delta": -1})),
             ("Merge #812", json!({"number": 812})),
+            ("Book berth 7 from 2027-09-02T06:00Z", json!({"berth": "7", "from": "2027-09-02T06:00Z"})),
+            ("Set the rule to 3", json!({"value": "3"})),
             ("Run the tests against PR 97", json!({"number": 97})),
             ("Give Sam read access", json!({"role": "reader"})),
             ("Set up a recurring transfer", json!({"recurring": true})),
@@ -646,6 +648,7 @@ mod tests {
             ("Put category G to 32", json!({"shelf": "G"})),
             ("Take 1 out of stock", json!({"delta": -1})),
             ("Merge 97 files", json!({"number": 97})),
+            ("Book berth 7", json!({"hall": "7"})),
             ("Crew 21 shall look at it", json!({"crew": "crew-2"})),
             ("On 2 March get 9 chairs", json!({"start": "2026-03-02T09:00"})),
             ("On 2 March look at 9 files", json!({"start": "2026-03-02T09:00"})),

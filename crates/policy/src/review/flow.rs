@@ -67,7 +67,9 @@ impl Flow {
                 reads: files.get(i).map_or(&[][..], Vec::as_slice),
                 recoverable: recoverable(request, step),
                 ruled: false,
-                unasked: !goal::unasked(request, step, false).is_empty() || goal::unwanted(request, step),
+                unasked: (!step.goal.delegates() && !goal::unasked(request, step, false).is_empty())
+                    || goal::unwanted(request, step)
+                    || goal::forbidden(request, step).is_some(),
                 undoes: None,
                 packages_named: step
                     .derived

@@ -118,6 +118,19 @@ impl Wishes {
         })
     }
 
+    /// Whether it leaves to what is read what there is to do: "do whatever is needed there", "deal with it".
+    pub(super) fn delegates(&self) -> bool {
+        let pair = |pair: &[Word]| match pair {
+            [one, two] => {
+                (has("deal dealing", &one.text) && two.text == "with") || (one.text == "take" && two.text == "care")
+            }
+            _ => false,
+        };
+        let words = &self.read.words;
+        words.iter().any(|word| !word.negated && (word.text == "whatever" || (word.text == "handle" && word.orders())))
+            || words.windows(2).any(pair)
+    }
+
     /// Whether it orders something with a word that begins so.
     pub(super) fn order(&self, stems: &str) -> bool {
         self.read.words.iter().any(|word| word.orders() && word.is(stems))

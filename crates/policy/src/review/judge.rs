@@ -91,6 +91,7 @@ pub(super) fn step(view: &View<'_, '_>, i: usize) -> Judged {
         judged.reasons.extend(expectations(request, prepared));
         judged.reasons.extend(threats::vacuous(steps, i));
         judged.reasons.extend(threats::slipped_in(steps, i));
+        judged.reasons.extend(threats::repointed(steps, i));
         judged.reasons.extend(rollback(request, patterns, prepared));
     }
     let id = &prepared.step.id;

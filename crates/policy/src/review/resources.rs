@@ -173,8 +173,11 @@ fn path(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch, seen: &Se
         let name = path.strip_prefix(deployment.home()).and_then(|rest| rest.strip_prefix('/')).unwrap_or("");
         !name.is_empty() && !name.contains(['/', '*']) && !name.starts_with('.') && !prepared.goal.name(name)
     };
-    let whole =
-        touch.effect == Effect::Delete && touch.recursive && !deployment.in_workspace(seen) && seen.either(of_home);
+    let whole = touch.effect == Effect::Delete
+        && touch.by == By::Command
+        && touch.recursive
+        && !deployment.in_workspace(seen)
+        && seen.either(of_home);
     if removes && touch.by != By::Git && (whole || seen.either(|p| is_foundation(p, deployment))) {
         let message = format!("{} {} destroys what everything else stands on", touch.effect, touch.name);
         found(Code::ResourceCatastrophic, Decision::Block, message);

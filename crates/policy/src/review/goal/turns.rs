@@ -166,6 +166,7 @@ mod tests {
             "Please take the three test users off the list",
             "We no longer need last year's exports",
             "If it is cancelled, bin the folder",
+            "pack it, and only when that worked delete the folder",
             "The quotes of 2022 aren't needed any more, take them away",
             "make some room on the disk",
         ] {

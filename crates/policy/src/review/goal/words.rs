@@ -25,6 +25,9 @@ const SUBORDINATE: &str = "why what how who which when where whose whom whether 
 const BEFORE_NAMES: &str = "the a an this that these those my our your his her its their each every any some all last next new old \
     of s latest recent current in on from about with at into onto under within was were been had has have";
 
+/// Words that end a short condition.
+const VERBS: &str = "work succeed pass hold fit match agree succeeded held";
+
 /// Words with which "that" is what was said before.
 const BACK_TO: &str = "after before with upon by";
 
@@ -112,7 +115,11 @@ impl Goal {
             subordinate = subordinate && !(matches!(previous, "if" | "whether") && one == "you");
             // "If so, delete it": what follows is wanted then.
             let then = previous == "if" && matches!(one, "so" | "yes" | "ok" | "possible");
-            subordinate = subordinate && !then;
+            // "Only when that worked delete it": the condition is over with its verb.
+            let fourth = words.iter().rev().nth(2).is_some_and(|word| has("when if once", &word.text));
+            let said = words.iter().rev().nth(1).is_some_and(|word| has("that this it", &word.text));
+            let verb = !has("is are was were has have be been", previous) && super::has_stem(VERBS, previous);
+            subordinate = subordinate && !(then || (fourth && said && verb));
             // "I'll answer them myself", "Lucie will try it": who says who does it does not ask for it. "Will you" asks.
             subordinate |= matches!(one, "ll" | "will") && !begins && previous != "you";
             let negated = negation.is_some_and(|from| words.len() - from <= 3);
