@@ -213,11 +213,12 @@ pub fn spawn(spec: Spec) -> Result<Confined, SpawnError> {
     drop(status);
     let confined = Confined::new(pid, pidfd, enforcement, pinned.absent_masks().to_vec(), expectation, group);
     // From here on, dropping `confined` kills and reaps.
+    let executed = watch_exec(&reader, spec.deadline, plan.as_ref());
+    // Not before: until `exec` the child takes the same locks of the kernel, afterwards it has enough to do by itself.
     if fresh {
         spare::renew().map_err(|source| preparing("leave the child's namespaces", source))?;
     }
-    watch_exec(&reader, spec.deadline, plan.as_ref())?;
-    Ok(confined)
+    executed.map(|()| confined)
 }
 
 /// The same question to `/proc`.
