@@ -49,14 +49,14 @@ struct Statement {
     subject: Vec<Subject>,
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Subject {
     digest: SubjectDigest,
     name: String,
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct SubjectDigest {
     sha256: String,
@@ -161,8 +161,14 @@ impl Countersignature {
             out.member("version", &self.version)
         })?;
         out.text("predicateType", PREDICATE_TYPE);
-        let digest = SubjectDigest { sha256: plan_digest.hex() };
-        out.member("subject", &[Subject { digest, name: SUBJECT.to_owned() }])?;
+        out.objects("subject", &[plan_digest.hex()], |out, digest| {
+            out.object("digest", |out| {
+                out.text("sha256", digest);
+                Ok::<_, serde_json::Error>(())
+            })?;
+            out.text("name", SUBJECT);
+            Ok::<_, serde_json::Error>(())
+        })?;
         out.close();
         Ok(bytes)
     }
