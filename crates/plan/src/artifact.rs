@@ -139,10 +139,14 @@ impl Plan {
             out.member("accesses", &grant.accesses)?;
             out.digest("action_digest", &grant.action_digest);
             out.text("id", grant.id.as_str());
-            out.member("irreversible", &grant.irreversible)?;
+            out.flag("irreversible", grant.irreversible);
             out.member("profile", &grant.profile)
         })?;
-        out.member("tools", &self.tools)?;
+        // Names of tools are of letters whose order is the same in every encoding.
+        out.object("tools", |out| {
+            self.tools.iter().for_each(|(tool, digest)| out.digest(tool.as_str(), digest));
+            Ok::<_, serde_json::Error>(())
+        })?;
         out.member("version", &self.version)?;
         out.close();
         Ok((bytes, draft))

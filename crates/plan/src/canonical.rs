@@ -75,11 +75,12 @@ impl<'a> Object<'a> {
         Self { out, before: b'{' }
     }
 
+    /// Names of members are words of this crate, in which nothing is escaped.
     fn name(&mut self, name: &str) {
-        self.out.push(self.before);
+        self.out.extend_from_slice(&[self.before, b'"']);
         self.before = b',';
-        write_string(self.out, name);
-        self.out.push(b':');
+        self.out.extend_from_slice(name.as_bytes());
+        self.out.extend_from_slice(b"\":");
     }
 
     pub(crate) fn member<T: Serialize>(&mut self, name: &str, member: &T) -> Result<(), serde_json::Error> {
@@ -87,9 +88,26 @@ impl<'a> Object<'a> {
         write(self.out, member)
     }
 
+    pub(crate) fn object<E>(
+        &mut self,
+        name: &str,
+        write: impl FnOnce(&mut Object<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.name(name);
+        let mut object = Object::open(self.out);
+        write(&mut object)?;
+        object.close();
+        Ok(())
+    }
+
     pub(crate) fn text(&mut self, name: &str, text: &str) {
         self.name(name);
         write_string(self.out, text);
+    }
+
+    pub(crate) fn flag(&mut self, name: &str, flag: bool) {
+        self.name(name);
+        self.out.extend_from_slice(if flag { b"true" } else { b"false" });
     }
 
     pub(crate) fn digest(&mut self, name: &str, digest: &Digest) {

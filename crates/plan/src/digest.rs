@@ -64,23 +64,36 @@ impl Digest {
     /// The 64 hex digits without the algorithm's name, as in-toto subjects want them.
     #[must_use]
     pub fn hex(&self) -> String {
-        hex::encode(self.0)
+        self.text(&mut [0; LENGTH]).strip_prefix(PREFIX).unwrap_or_default().to_owned()
     }
 
     /// The text form, in the room that it needs. Digests are most of what is written besides the author's own words, so this
     /// neither goes through a formatter nor asks for memory.
     fn text<'a>(&self, room: &'a mut [u8; LENGTH]) -> &'a str {
+        self.fill(room);
+        std::str::from_utf8(room).unwrap_or_default()
+    }
+
+    fn fill(&self, room: &mut [u8; LENGTH]) {
+        const fn digit(value: u8) -> u8 {
+            value + if value < 10 { b'0' } else { b'a' - 10 }
+        }
         let (prefix, digits) = room.split_at_mut(PREFIX.len());
         prefix.copy_from_slice(PREFIX.as_bytes());
         // The room is exactly twice the digest.
-        let _ = hex::encode_to_slice(self.0, digits);
-        std::str::from_utf8(room).unwrap_or_default()
+        let (pairs, _) = digits.as_chunks_mut();
+        for (pair, byte) in pairs.iter_mut().zip(self.0) {
+            *pair = [digit(byte >> 4), digit(byte & 0xf)];
+        }
     }
 
     /// Writes the text form in its quotes.
     pub(crate) fn write(&self, out: &mut Vec<u8>) {
+        let mut room = [0; LENGTH];
+        self.fill(&mut room);
+        out.reserve(LENGTH + 2);
         out.push(b'"');
-        out.extend_from_slice(self.text(&mut [0; LENGTH]).as_bytes());
+        out.extend_from_slice(&room);
         out.push(b'"');
     }
 

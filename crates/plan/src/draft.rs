@@ -282,16 +282,16 @@ impl Draft {
         let mut seen = BTreeSet::new();
         let mut steps = Vec::with_capacity(document.steps.len());
         let mut matches = 0;
-        for (i, step) in document.steps.into_iter().enumerate() {
-            // An object in a list in an object, or it would not have been read as a step.
-            let written = source.get("steps").and_then(|steps| steps.get(i)).unwrap_or(&Value::Null);
+        // Objects in a list in an object, or they would not have been read as steps.
+        let written = source.get("steps").and_then(Value::as_array).into_iter().flatten();
+        for (i, (step, written)) in document.steps.into_iter().zip(written).enumerate() {
             let step = check_step(step, written, &seen).map_err(|e| e.below(&format!("/steps/{i}")))?;
             matches += step.expect.iter().filter(|expect| expect.is_match()).count();
             if matches > MAX_MATCHES {
                 let what = format!("at most {MAX_MATCHES} `matches` are read in one plan");
                 return Err(DocumentError::at(format!("/steps/{i}/expect"), what));
             }
-            seen.insert(step.id.clone());
+            seen.extend(written.get("id").and_then(Value::as_str));
             steps.push(step);
         }
         let privileges = document.privileges.unwrap_or_default();
@@ -353,8 +353,8 @@ impl Draft {
 }
 
 /// Checks a step; `written` is the object that it was read from.
-fn check_step(step: StepDocument, written: &Value, seen: &BTreeSet<StepId>) -> Result<Step, DocumentError> {
-    if seen.contains(&step.id) {
+fn check_step(step: StepDocument, written: &Value, seen: &BTreeSet<&str>) -> Result<Step, DocumentError> {
+    if seen.contains(step.id.as_str()) {
         return Err(DocumentError::at("/id", format!("step `{}` stands here twice; ids are unique", step.id)));
     }
     if let Some(reason) = &step.reason {
@@ -403,11 +403,7 @@ fn check_step(step: StepDocument, written: &Value, seen: &BTreeSet<StepId>) -> R
     })
 }
 
-fn check_rollback(
-    rollback: RollbackDocument,
-    own: &StepId,
-    seen: &BTreeSet<StepId>,
-) -> Result<Rollback, DocumentError> {
+fn check_rollback(rollback: RollbackDocument, own: &StepId, seen: &BTreeSet<&str>) -> Result<Rollback, DocumentError> {
     match rollback {
         RollbackDocument::Word(word) => match word.as_str() {
             "snapshot" => Ok(Rollback::Snapshot),
@@ -451,8 +447,8 @@ fn references(
     result
 }
 
-fn earlier(step: &StepId, seen: &BTreeSet<StepId>) -> Result<(), DocumentError> {
-    if seen.contains(step) {
+fn earlier(step: &StepId, seen: &BTreeSet<&str>) -> Result<(), DocumentError> {
+    if seen.contains(step.as_str()) {
         Ok(())
     } else {
         Err(DocumentError::at(

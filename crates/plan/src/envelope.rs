@@ -5,6 +5,8 @@ mod countersigned;
 
 pub use countersigned::{Countersignature, CountersignedPlan, TrustRoot, VerifiedPlan, VerifyError};
 
+use std::io::Write as _;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
@@ -62,7 +64,8 @@ struct WireSignature {
 #[must_use]
 pub fn pae(payload_type: &str, payload: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(payload.len() + payload_type.len() + 48);
-    out.extend_from_slice(format!("DSSEv1 {} {} {} ", payload_type.len(), payload_type, payload.len()).as_bytes());
+    // Memory takes whatever is written to it.
+    let _ = write!(out, "DSSEv1 {} {} {} ", payload_type.len(), payload_type, payload.len());
     out.extend_from_slice(payload);
     out
 }

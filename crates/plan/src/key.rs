@@ -44,8 +44,9 @@ impl PublicKey {
     /// The name of the key: a fingerprint of its public part.
     #[must_use]
     pub fn id(&self) -> KeyId {
-        let mut name = format!("key-{}", Digest::of(self.0.as_bytes()).hex());
-        name.truncate("key-".len() + 32);
+        let mut name = Digest::of(self.0.as_bytes()).hex();
+        name.truncate(32);
+        name.insert_str(0, "key-");
         // The form of a key id holds by construction; a fingerprint that did not fit would match nothing.
         name.parse().unwrap_or_else(|_| KeyId::clone(&FALLBACK))
     }

@@ -58,14 +58,15 @@ impl Expr {
                 .collect::<Result<_, _>>()
                 .map(Self::Array),
             Value::Object(members) if members.keys().any(|k| k.starts_with('$')) => Self::reference(members),
-            Value::Object(members) => members
-                .iter()
-                .map(|(key, value)| {
+            Value::Object(members) => {
+                // They come in order, so each is put at the end of what is there.
+                let mut object = BTreeMap::new();
+                for (key, value) in members {
                     let expr = Self::from_value(value).map_err(|e| e.below(&format!("/{}", Pointer::escape(key))))?;
-                    Ok((key.clone(), expr))
-                })
-                .collect::<Result<_, _>>()
-                .map(Self::Object),
+                    object.insert(key.clone(), expr);
+                }
+                Ok(Self::Object(object))
+            }
         }
     }
 

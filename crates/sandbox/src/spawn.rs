@@ -3,6 +3,7 @@
 //! Everything is prepared here, in the parent: files opened, rules and mounts laid out, arrays built. Then [`child`] runs
 //! on it between clone and exec.
 
+mod assemble;
 mod child;
 mod confined;
 mod identity;
@@ -181,7 +182,7 @@ pub fn spawn(spec: Spec) -> Result<Confined, SpawnError> {
         status: above(&writer, count)?,
         reader: reader.as_fd(),
         landlock: rules(&spec, &pinned, layers, count)?,
-        empty_view: empty_view(privilege, plan.as_ref(), count)?,
+        ready_view: ready_view(privilege, plan.as_ref(), count)?,
         plan,
         host_cwd: pinned.cwd.clone(),
         limits: limits.resources(),
@@ -195,7 +196,7 @@ pub fn spawn(spec: Spec) -> Result<Confined, SpawnError> {
     let fresh = spare::take();
     let spare = fresh && wants_spares;
     let made = |layer| {
-        (spare && Layer::HANDED_ON.contains(&layer)) || (layer == Layer::MountView && prepared.empty_view.is_some())
+        (spare && Layer::HANDED_ON.contains(&layer)) || (layer == Layer::MountView && prepared.ready_view.is_some())
     };
     let request = CloneRequest {
         namespaces: namespaces(privilege, layers, made),
@@ -212,11 +213,12 @@ pub fn spawn(spec: Spec) -> Result<Confined, SpawnError> {
     drop(status);
     let confined = Confined::new(pid, pidfd, enforcement, pinned.absent_masks().to_vec(), expectation, group);
     // From here on, dropping `confined` kills and reaps.
+    let executed = watch_exec(&reader, spec.deadline, plan.as_ref());
+    // Not before: until `exec` the child takes the same locks of the kernel, afterwards it has enough to do by itself.
     if fresh {
         spare::renew().map_err(|source| preparing("leave the child's namespaces", source))?;
     }
-    watch_exec(&reader, spec.deadline, plan.as_ref())?;
-    Ok(confined)
+    executed.map(|()| confined)
 }
 
 /// The same question to `/proc`.
@@ -344,10 +346,10 @@ fn above(descriptor: impl AsFd, count: usize) -> Result<OwnedFd, SpawnError> {
     fcntl_dupfd_cloexec(descriptor, first).map_err(|errno| preparing("copy a descriptor", errno))
 }
 
-/// The view that was made in advance, for a child that sees nothing. Entering it takes privilege over the host's namespaces.
-fn empty_view(privilege: Privilege, plan: Option<&Plan>, count: usize) -> Result<Option<OwnedFd>, SpawnError> {
-    let fits = privilege == Privilege::Privileged && plan.is_some_and(Plan::is_empty);
-    spare::empty_view().filter(|_| fits).map(|view| above(view, count)).transpose()
+/// A view that was made in advance. Entering it takes privilege over the host's namespaces.
+fn ready_view(privilege: Privilege, plan: Option<&Plan>, count: usize) -> Result<Option<OwnedFd>, SpawnError> {
+    let plan = plan.filter(|_| privilege == Privilege::Privileged);
+    plan.and_then(spare::ready_view).map(|view| above(view, count)).transpose()
 }
 
 fn rules(spec: &Spec, pinned: &Pinned, layers: Layers, count: usize) -> Result<Option<landlock::Prepared>, SpawnError> {

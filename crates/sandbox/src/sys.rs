@@ -18,7 +18,7 @@ pub(crate) use privilege::{
     Capability, add_landlock_path, bounding_set_is_empty, clear_bounding_set, drop_capabilities,
     effective_capabilities, has_supplementary_groups, install_filter, install_listening_filter, is_filtered,
     is_listener, join_new_session_keyring, landlock_abi, lock_secure_bits, receive_report, restrict_with_landlock,
-    seccomp_can_kill, set_host_name, unshare_handed_on, unshare_user_namespace,
+    seccomp_can_kill, set_host_name, unshare_handed_on, unshare_mounts, unshare_user_namespace,
 };
 pub(crate) use process::{
     CloneRequest, Forked, NullTerminated, adopt, clone_process, clone_suspended, close, close_on_exec_from,

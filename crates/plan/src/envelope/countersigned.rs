@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Envelope, EnvelopeError};
 use crate::artifact::{Plan, PlanError};
-use crate::canonical;
+use crate::canonical::Object;
 use crate::digest::Digest;
 use crate::document::{self, Bounds, DocumentError};
 use crate::draft::Draft;
@@ -15,9 +15,10 @@ use crate::time::Timestamp;
 /// DSSE payload type of in-toto statements.
 const PAYLOAD_TYPE: &str = "application/vnd.in-toto+json";
 const STATEMENT_TYPE: &str = "https://in-toto.io/Statement/v1";
+const SUBJECT: &str = "plan";
 const PREDICATE_TYPE: &str = "urn:countersign:countersignature:v1";
 
-/// What the gate says about a plan when it signs it: the statement's predicate. The fields are in the order of canonical bytes.
+/// What the gate says about a plan when it signs it: the statement's predicate.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Countersignature {
@@ -37,7 +38,7 @@ pub struct Countersignature {
     pub version: u32,
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Statement {
     #[serde(rename = "_type")]
@@ -48,14 +49,14 @@ struct Statement {
     subject: Vec<Subject>,
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Subject {
     digest: SubjectDigest,
     name: String,
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct SubjectDigest {
     sha256: String,
@@ -138,16 +139,58 @@ impl Countersignature {
     /// The payload and the bytes to sign (DSSE PAE) for a plan of this digest.
     #[must_use]
     pub fn to_sign(&self, plan_digest: Digest) -> (Vec<u8>, Vec<u8>) {
-        let statement = Statement {
-            kind: STATEMENT_TYPE.to_owned(),
-            subject: vec![Subject { name: "plan".to_owned(), digest: SubjectDigest { sha256: plan_digest.hex() } }],
-            predicate_type: PREDICATE_TYPE.to_owned(),
-            predicate: self.clone(),
-        };
         // Words and numbers: nothing that has no JSON form.
-        let payload = canonical::of(&statement).unwrap_or_default();
+        let payload = self.payload(plan_digest).unwrap_or_default();
         let bytes = super::pae(PAYLOAD_TYPE, &payload);
         (payload, bytes)
+    }
+
+    /// The canonical bytes of the statement about a plan of this digest.
+    fn payload(&self, plan_digest: Digest) -> Result<Vec<u8>, serde_json::Error> {
+        // So little that it comes from memory that was just given back.
+        let mut bytes = Vec::with_capacity(1024);
+        let mut out = Object::open(&mut bytes);
+        out.text("_type", STATEMENT_TYPE);
+        out.object("predicate", |out| {
+            out.member("approvals", &self.approvals)?;
+            out.text("case", self.case.as_str());
+            out.digest("decision", &self.decision);
+            out.member("epoch", &self.epoch)?;
+            out.member("expires_at", &self.expires_at)?;
+            out.member("signed_at", &self.signed_at)?;
+            out.member("version", &self.version)
+        })?;
+        out.text("predicateType", PREDICATE_TYPE);
+        out.objects("subject", &[plan_digest.hex()], |out, digest| {
+            out.object("digest", |out| {
+                out.text("sha256", digest);
+                Ok::<_, serde_json::Error>(())
+            })?;
+            out.text("name", SUBJECT);
+            Ok::<_, serde_json::Error>(())
+        })?;
+        out.close();
+        Ok(bytes)
+    }
+
+    /// Reads the statement about a plan of this digest: as the gate writes it, or else by what it says, since other writers of in-toto
+    /// statements put spaces.
+    fn read(payload: &[u8], plan_digest: Digest) -> Result<Self, VerifyError> {
+        let quick = serde_json::from_slice(payload).ok().map(|statement: Statement| statement.predicate);
+        if let Some(same) = quick.filter(|quick| quick.payload(plan_digest).is_ok_and(|again| again == payload)) {
+            return Ok(same);
+        }
+        let bounds = Bounds { bytes: 1 << 20, depth: 8, values: 4096 };
+        let statement: Statement = document::typed(document::from_json(payload, bounds)?)?;
+        let [subject] = statement.subject.as_slice() else { return Err(VerifyError::Kind) };
+        if statement.kind != STATEMENT_TYPE || statement.predicate_type != PREDICATE_TYPE || subject.name != SUBJECT {
+            return Err(VerifyError::Kind);
+        }
+        if plan_digest.hex() != subject.digest.sha256 {
+            let signed = crate::text::escape(&subject.digest.sha256);
+            return Err(VerifyError::Altered { signed, found: plan_digest.hex() });
+        }
+        Ok(statement.predicate)
     }
 
     /// The envelope around a payload of [`Countersignature::to_sign`].
@@ -164,18 +207,8 @@ impl CountersignedPlan {
     /// The first check that fails.
     pub fn verify(&self, root: &TrustRoot, now: Timestamp) -> Result<VerifiedPlan, VerifyError> {
         let payload = self.envelope.verify(PAYLOAD_TYPE, &root.gate)?;
-        let bounds = Bounds { bytes: 1 << 20, depth: 8, values: 4096 };
-        let statement: Statement = document::typed(document::from_json(payload, bounds)?)?;
-        let [subject] = statement.subject.as_slice() else { return Err(VerifyError::Kind) };
-        if statement.kind != STATEMENT_TYPE || statement.predicate_type != PREDICATE_TYPE || subject.name != "plan" {
-            return Err(VerifyError::Kind);
-        }
         let digest = Digest::of(&self.plan);
-        if digest.hex() != subject.digest.sha256 {
-            let signed = crate::text::escape(&subject.digest.sha256);
-            return Err(VerifyError::Altered { signed, found: digest.hex() });
-        }
-        let countersignature = statement.predicate;
+        let countersignature = Countersignature::read(payload, digest)?;
         let (plan, draft) = Plan::read(&self.plan)?;
         if plan.case != countersignature.case || plan.version != countersignature.version {
             return Err(VerifyError::Mismatch);

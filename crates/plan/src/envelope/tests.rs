@@ -7,8 +7,10 @@ use serde_json::json;
 
 use super::{Countersignature, CountersignedPlan, Envelope, EnvelopeError, TrustRoot, VerifyError};
 use crate::artifact::{self, Plan, StepGrant};
+use crate::canonical;
 use crate::confinement::Profile;
 use crate::digest::Digest;
+use crate::document::{Bounds, from_json};
 use crate::draft::Draft;
 use crate::key::PublicKey;
 use crate::permit::VerifiedPermit;
@@ -101,6 +103,28 @@ fn inv_3_any_altered_byte_of_plan_or_envelope_is_refused() {
             assert!(altered.verify(&root(public), NOW).is_err(), "byte {i}");
         }
     }
+}
+
+#[test]
+fn the_statement_is_canonical_and_is_read_with_spaces_too() {
+    let (secret, public) = key(1);
+    let signed = countersign(&plan(), &secret, public);
+    let payload = signed.envelope.unverified_payload();
+    let value = from_json(payload, Bounds::PLAN).unwrap();
+    assert_eq!(canonical::to_vec(&value), payload);
+    let verify = |payload: Vec<u8>| {
+        let signature = secret.sign(&super::pae("application/vnd.in-toto+json", &payload)).to_bytes();
+        let envelope = Countersignature::envelope(payload, public.id(), signature);
+        CountersignedPlan { plan: signed.plan.clone(), envelope }.verify(&root(public), NOW)
+    };
+    let spaced = verify(serde_json::to_vec_pretty(&value).unwrap()).unwrap();
+    assert_eq!(spaced.countersignature(), signed.verify(&root(public), NOW).unwrap().countersignature());
+    let text = std::str::from_utf8(payload).unwrap();
+    // Two statements in one; and one that the gate never writes.
+    let twice = text.replacen("\"epoch\":7", "\"epoch\":7,\"epoch\":7", 1);
+    let foreign = text.replacen("urn:countersign:countersignature:v1", "urn:countersign:permit:v1", 1);
+    assert!(matches!(verify(twice.into_bytes()), Err(VerifyError::Statement(_))));
+    assert!(matches!(verify(foreign.into_bytes()), Err(VerifyError::Kind)));
 }
 
 #[test]

@@ -6,19 +6,16 @@
 use std::convert::Infallible;
 use std::ffi::{CStr, CString};
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd, RawFd};
+use std::os::fd::{BorrowedFd, OwnedFd, RawFd};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fs::{CWD, Mode, OFlags, ResolveFlags};
-use rustix::mount::{
-    FsMountFlags, FsOpenFlags, MountAttrFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags, UnmountFlags,
-};
-use rustix::process::{Signal, chdir, fchdir, pivot_root, set_dumpable_behavior, set_parent_process_death_signal};
-use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
+use rustix::fs::{CWD, Mode, OFlags};
+use rustix::process::{Signal, chdir, set_dumpable_behavior, set_parent_process_death_signal};
 
+use super::assemble::{build_view, enter, open_in_view};
 use crate::layers::{Layer, Layers};
 use crate::sys::{self, NullTerminated};
-use crate::view::{FileIdentity, Operation, Plan, Source};
+use crate::view::Plan;
 
 /// The single line of `uid_map` and of `gid_map` of a new user namespace.
 #[derive(Debug)]
@@ -55,8 +52,8 @@ pub(super) struct Prepared<'a> {
     pub(super) reader: BorrowedFd<'a>,
     pub(super) landlock: Option<crate::landlock::Prepared>,
     pub(super) plan: Option<Plan>,
-    /// The mount namespace that is what the plan makes, where it was made in advance.
-    pub(super) empty_view: Option<OwnedFd>,
+    /// A mount namespace that was made in advance: what an empty plan makes, or what the view is built in.
+    pub(super) ready_view: Option<OwnedFd>,
     /// Without an own mount view.
     pub(super) host_cwd: CString,
     pub(super) limits: Vec<(u32, u64)>,
@@ -181,7 +178,7 @@ fn report(status: &OwnedFd, stage: Stage, index: u16, errno: i32) -> io::Result<
 }
 
 /// Marks an error with its stage.
-trait At<T> {
+pub(super) trait At<T> {
     fn at(self, stage: Stage) -> Result<T, Failure>;
     fn at_operation(self, stage: Stage, index: usize) -> Result<T, Failure>;
 }
@@ -221,11 +218,10 @@ fn confine(prepared: &Prepared<'_>) -> Result<Infallible, Failure> {
     if has(Layer::HostNamespace) {
         sys::set_host_name().at(Stage::HostName)?;
     }
-    match (&prepared.empty_view, &prepared.plan) {
-        // Root and working directory become those of the view.
-        (Some(view), _) => move_into_link_name_space(view.as_fd(), Some(LinkNameSpaceType::Mount)).at(Stage::Pivot)?,
-        (None, Some(plan)) => build_view(plan)?,
-        (None, None) => chdir(&prepared.host_cwd).at(Stage::Cwd)?,
+    match (&prepared.ready_view, &prepared.plan) {
+        (Some(view), Some(plan)) if plan.is_empty() => enter(view).at(Stage::Pivot)?,
+        (ready, Some(plan)) => build_view(plan, ready.as_ref())?,
+        (_, None) => chdir(&prepared.host_cwd).at(Stage::Cwd)?,
     }
     if has(Layer::Session) {
         join_keyring().at(Stage::Keyring)?;
@@ -335,136 +331,4 @@ fn join_keyring() -> io::Result<()> {
         Err(error) if matches!(error.raw_os_error(), Some(libc::ENOSYS | libc::EPERM)) => Ok(()),
         other => other,
     }
-}
-
-const EMPTY: &CStr = c"";
-
-/// Builds the view in the child's own mount namespace and makes it the root.
-pub(super) fn build_view(plan: &Plan) -> Result<(), Failure> {
-    rustix::mount::mount_change(c"/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)
-        .at(Stage::MountRoot)?;
-    let root = memory_file_system(c"64k", c"0755").at(Stage::MountRoot)?;
-    // On top of the root directory: names that start at "/" still lead to the host until the pivot.
-    rustix::mount::move_mount(&root, EMPTY, CWD, c"/", MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH).at(Stage::MountRoot)?;
-    if plan.masks {
-        make_covers(&root).at(Stage::MountRoot)?;
-    }
-    for (index, operation) in plan.operations.iter().enumerate() {
-        match operation {
-            Operation::Directory { path } => make_directory(&root, path).at_operation(Stage::Mount, index)?,
-            Operation::File { path } => make_file(&root, path, 0o644).at_operation(Stage::Mount, index)?,
-            Operation::Link { path, target } => {
-                rustix::fs::symlinkat(target, &root, path).at_operation(Stage::Mount, index)?;
-            }
-            Operation::Mount { source, path, covers, attributes } => {
-                mount(&root, source, path, *covers, *attributes, index)?;
-            }
-        }
-    }
-    if plan.masks {
-        remove_covers(&root).at(Stage::MountRoot)?;
-    }
-    let attributes = sys::MOUNT_ATTR_RDONLY | sys::MOUNT_ATTR_NOSUID | sys::MOUNT_ATTR_NODEV | sys::MOUNT_ATTR_NOEXEC;
-    sys::set_mount_attributes(&root, attributes, false).at(Stage::MountRoot)?;
-    fchdir(&root).at(Stage::Pivot)?;
-    pivot_root(c".", c".").at(Stage::Pivot)?;
-    rustix::mount::unmount(c".", UnmountFlags::DETACH).at(Stage::Pivot)?;
-    chdir(c"/").at(Stage::Pivot)?;
-    chdir(&plan.cwd).at(Stage::Cwd)
-}
-
-fn mount(
-    root: &OwnedFd,
-    source: &Source,
-    path: &CStr,
-    covers: Option<FileIdentity>,
-    attributes: u64,
-    index: usize,
-) -> Result<(), Failure> {
-    let tree = match source {
-        Source::Host { path, identity } => {
-            let file = open_in_view(CWD, path).at_operation(Stage::Mount, index)?;
-            same_file(&file, *identity, index)?;
-            clone_tree(&file, EMPTY).at_operation(Stage::Mount, index)?
-        }
-        Source::Device { path } => clone_tree(CWD, path).at_operation(Stage::Mount, index)?,
-        Source::EmptyDirectory => clone_tree(root, COVER_DIRECTORY).at_operation(Stage::Mount, index)?,
-        Source::EmptyFile => clone_tree(root, COVER_FILE).at_operation(Stage::Mount, index)?,
-        Source::Temporary { size } => memory_file_system(size, c"1777").at_operation(Stage::Mount, index)?,
-        Source::Processes => process_file_system().at_operation(Stage::Mount, index)?,
-    };
-    sys::set_mount_attributes(&tree, attributes, true).at_operation(Stage::Mount, index)?;
-    let point = open_in_view(root, path).at_operation(Stage::Mount, index)?;
-    if let Some(identity) = covers {
-        same_file(&point, identity, index)?;
-    }
-    let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
-    rustix::mount::move_mount(&tree, EMPTY, &point, EMPTY, flags).at_operation(Stage::Mount, index)
-}
-
-/// Opens a place without following any link.
-fn open_in_view(folder: impl AsFd, path: &CStr) -> rustix::io::Result<OwnedFd> {
-    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    rustix::fs::openat2(folder, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS)
-}
-
-fn same_file(file: &OwnedFd, identity: FileIdentity, index: usize) -> Result<(), Failure> {
-    let found = rustix::fs::fstat(file).at_operation(Stage::Mount, index)?;
-    let found = FileIdentity { dev: found.st_dev, ino: found.st_ino };
-    if found == identity {
-        Ok(())
-    } else {
-        Err(io::Error::from_raw_os_error(libc::ESTALE)).at_operation(Stage::Swapped, index)
-    }
-}
-
-fn clone_tree(folder: impl AsFd, path: &CStr) -> rustix::io::Result<OwnedFd> {
-    let mut flags = OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC | OpenTreeFlags::AT_RECURSIVE;
-    if path.is_empty() {
-        flags |= OpenTreeFlags::AT_EMPTY_PATH;
-    }
-    rustix::mount::open_tree(folder, path, flags)
-}
-
-fn memory_file_system(size: &CStr, mode: &CStr) -> rustix::io::Result<OwnedFd> {
-    let context = rustix::mount::fsopen(c"tmpfs", FsOpenFlags::FSOPEN_CLOEXEC)?;
-    rustix::mount::fsconfig_set_string(&context, c"size", size)?;
-    rustix::mount::fsconfig_set_string(&context, c"nr_inodes", c"64k")?;
-    rustix::mount::fsconfig_set_string(&context, c"mode", mode)?;
-    rustix::mount::fsconfig_create(&context)?;
-    rustix::mount::fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, MountAttrFlags::empty())
-}
-
-/// Only the step's own processes; none of the files about the host (`subset=pid`).
-fn process_file_system() -> rustix::io::Result<OwnedFd> {
-    let context = rustix::mount::fsopen(c"proc", FsOpenFlags::FSOPEN_CLOEXEC)?;
-    rustix::mount::fsconfig_set_string(&context, c"subset", c"pid")?;
-    rustix::mount::fsconfig_create(&context)?;
-    rustix::mount::fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, MountAttrFlags::empty())
-}
-
-const COVER_DIRECTORY: &CStr = c".cover-directory";
-const COVER_FILE: &CStr = c".cover-file";
-
-fn make_covers(root: &OwnedFd) -> rustix::io::Result<()> {
-    rustix::fs::mkdirat(root, COVER_DIRECTORY, Mode::empty())?;
-    make_file(root, COVER_FILE, 0)
-}
-
-/// The covers stay mounted where they are; their names leave the root.
-fn remove_covers(root: &OwnedFd) -> rustix::io::Result<()> {
-    rustix::fs::unlinkat(root, COVER_DIRECTORY, rustix::fs::AtFlags::REMOVEDIR)?;
-    rustix::fs::unlinkat(root, COVER_FILE, rustix::fs::AtFlags::empty())
-}
-
-fn make_directory(root: &OwnedFd, path: &CStr) -> rustix::io::Result<()> {
-    match rustix::fs::mkdirat(root, path, Mode::from_raw_mode(0o755)) {
-        Err(rustix::io::Errno::EXIST) => Ok(()),
-        other => other,
-    }
-}
-
-fn make_file(root: &OwnedFd, path: &CStr, mode: u32) -> rustix::io::Result<()> {
-    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
-    rustix::fs::openat(root, path, flags, Mode::from_raw_mode(mode)).map(drop)
 }

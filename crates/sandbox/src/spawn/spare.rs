@@ -9,7 +9,8 @@
 //!
 //! The empty view of a planner or executor is the same for all of them: a read-only root with nothing in it, which nobody inside has a capability
 //! over. It is built once and each child enters it. That leaves out copying the host's mounts and letting go of them again, for which the
-//! kernel waits until no other processor looks at them.
+//! kernel waits until no other processor looks at them. A step that sees files builds its view in a copy of such a one, with the devices in it
+//! where it sees those.
 
 use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
@@ -24,9 +25,10 @@ use rustix::process::{
     set_parent_process_death_signal, waitid,
 };
 
+use super::assemble::{MOST_TREES, build_view, clone_tree};
 use super::child::{map_ids, open_proc_self};
 use super::confined::wait_readable;
-use super::{Identity, child, identity, maps};
+use super::{Identity, identity, maps};
 use crate::probe;
 use crate::sys::{self, CloneRequest, Forked};
 use crate::view::{Plan, View};
@@ -34,14 +36,14 @@ use crate::view::{Plan, View};
 /// Whether the spawner lives in namespaces of [`Layer::HANDED_ON`] that no other process has ever been in.
 static FRESH: AtomicBool = AtomicBool::new(false);
 
-/// The mount namespace with nothing in it.
-static EMPTY_VIEW: OnceLock<OwnedFd> = OnceLock::new();
+/// The mount namespaces with nothing in them, and with nothing but the devices.
+static READY_VIEWS: [OnceLock<OwnedFd>; 2] = [const { OnceLock::new() }; 2];
 
-/// How long building the empty view may take.
+/// How long building such a view may take.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Moves the calling process, for good, into fresh namespaces for network, IPC and host name, and every later [`crate::spawn`] hands them on to its child and takes new ones;
-/// and builds the empty view that children without a file of their own enter. An ordinary user's process moves into a user namespace of its own before.
+/// and builds the empty view that children without a file of their own enter, and the one that others start from. An ordinary user's process moves into a user namespace of its own before.
 ///
 /// For a process that does nothing but spawn (the zygote): it loses its network, and must start no process by other means, which would share a
 /// namespace with the next confined child. Where the machine forbids it nothing changes: each child's namespaces are then made with the child.
@@ -51,11 +53,16 @@ pub fn keep_spares() {
         let _ = enter_user_namespace();
     }
     FRESH.store(sys::unshare_handed_on().is_ok(), Ordering::Relaxed);
-    if EMPTY_VIEW.get().is_none()
-        && let Ok(view) = build_empty_view()
-    {
-        // It is the first: this process has one thread.
-        let _ = EMPTY_VIEW.set(view);
+    // Mounts of the host can be taken into it by who has a right over the namespace in which they are, which an ordinary user's spawner has not.
+    let may_take = clone_tree(CWD, c"/dev/null").is_ok();
+    for (ready, dev) in READY_VIEWS.iter().zip([false, true]) {
+        if (may_take || !dev)
+            && ready.get().is_none()
+            && let Ok(view) = build(&View { dev, ..View::default() })
+        {
+            // It is the first: this process has one thread.
+            let _ = ready.set(view);
+        }
     }
 }
 
@@ -83,14 +90,17 @@ pub(super) fn renew() -> io::Result<()> {
     Ok(())
 }
 
-/// The empty view, where there is one.
-pub(super) fn empty_view() -> Option<BorrowedFd<'static>> {
-    EMPTY_VIEW.get().map(OwnedFd::as_fd)
+/// The view that a plan's is built in, or is, where there is one.
+pub(super) fn ready_view(plan: &Plan) -> Option<BorrowedFd<'static>> {
+    let [empty, devices] = &READY_VIEWS;
+    let ready = if plan.devices.is_empty() { empty } else { devices };
+    let fits = plan.is_empty() || (devices.get().is_some() && plan.places() <= MOST_TREES);
+    ready.get().filter(|_| fits).map(OwnedFd::as_fd)
 }
 
 /// A child builds it in a mount namespace of its own, waits until that is held here, and ends.
-fn build_empty_view() -> io::Result<OwnedFd> {
-    let pinned = View::default().pin().map_err(io::Error::other)?;
+fn build(view: &View) -> io::Result<OwnedFd> {
+    let pinned = view.pin().map_err(io::Error::other)?;
     let plan = Plan::of(&pinned).map_err(io::Error::other)?;
     let (built, tell) = pipe_with(PipeFlags::CLOEXEC)?;
     let (held, hold) = pipe_with(PipeFlags::CLOEXEC)?;
@@ -101,7 +111,7 @@ fn build_empty_view() -> io::Result<OwnedFd> {
             sys::close(hold.as_fd());
             // Or the spawner could not open its namespace without a right over those who started it.
             let status = i32::from(
-                set_dumpable_behavior(DumpableBehavior::Dumpable).is_err() || child::build_view(&plan).is_err(),
+                set_dumpable_behavior(DumpableBehavior::Dumpable).is_err() || build_view(&plan, None).is_err(),
             );
             if status == 0 && rustix::io::write(&tell, b"!").is_ok() {
                 // Until the other end closes, at the latest by the spawner's death.
@@ -118,5 +128,5 @@ fn build_empty_view() -> io::Result<OwnedFd> {
     let view = rustix::fs::openat(CWD, format!("/proc/{pid}/ns/mnt"), flags, Mode::empty());
     drop(hold);
     while let Err(rustix::io::Errno::INTR) = waitid(WaitId::PidFd(pidfd.as_fd()), WaitIdOptions::EXITED) {}
-    if said { Ok(view?) } else { Err(io::Error::other("the empty view could not be built")) }
+    if said { Ok(view?) } else { Err(io::Error::other("the view could not be built")) }
 }

@@ -110,15 +110,22 @@ pub(crate) fn join_new_session_keyring() -> io::Result<()> {
 
 /// Moves the calling thread into a new user namespace.
 pub(crate) fn unshare_user_namespace() -> io::Result<()> {
-    // SAFETY: no memory is passed.
-    let result = unsafe { libc::unshare(libc::CLONE_NEWUSER) };
-    outcome(result.into()).map(drop)
+    unshare(libc::CLONE_NEWUSER)
+}
+
+/// Moves the calling process into a copy of its mount namespace, which nobody else is in.
+pub(crate) fn unshare_mounts() -> io::Result<()> {
+    unshare(libc::CLONE_NEWNS)
 }
 
 /// Moves the calling thread into new namespaces of [`crate::Layer::HANDED_ON`]: an empty network, no IPC objects, a copy of the host name.
 pub(crate) fn unshare_handed_on() -> io::Result<()> {
+    unshare(libc::CLONE_NEWNET | libc::CLONE_NEWIPC | libc::CLONE_NEWUTS)
+}
+
+fn unshare(flags: libc::c_int) -> io::Result<()> {
     // SAFETY: no memory is passed.
-    let result = unsafe { libc::unshare(libc::CLONE_NEWNET | libc::CLONE_NEWIPC | libc::CLONE_NEWUTS) };
+    let result = unsafe { libc::unshare(flags) };
     outcome(result.into()).map(drop)
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::ffi::CString;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use super::pin::{Content, Entry, Pinned, c_string};
@@ -37,6 +38,13 @@ pub(crate) enum Source {
     Processes,
 }
 
+impl Source {
+    /// Whether it is made from what lies in the new root.
+    pub(crate) const fn needs_root(&self) -> bool {
+        matches!(self, Self::EmptyDirectory | Self::EmptyFile)
+    }
+}
+
 /// One step of building the view. Paths are relative to the new root.
 #[derive(Debug)]
 pub(crate) enum Operation {
@@ -63,6 +71,8 @@ impl Operation {
 #[derive(Debug)]
 pub(crate) struct Plan {
     pub(crate) operations: Vec<Operation>,
+    /// Those that fill `/dev`, which a view that was made in advance has.
+    pub(crate) devices: Range<usize>,
     pub(crate) cwd: CString,
     pub(crate) masks: bool,
 }
@@ -75,7 +85,13 @@ impl Plan {
             builder.entry(entry)?;
         }
         let masks = pinned.entries.iter().any(|entry| matches!(entry.content, Content::Masked { .. }));
-        Ok(Self { operations: builder.operations, cwd: pinned.cwd.clone(), masks })
+        let Builder { operations, mut devices, .. } = builder;
+        // A link of the system's own beside them belongs to this view alone.
+        let beside = |entry: &Entry| matches!(entry.content, Content::Link { .. }) && entry.path.starts_with("/dev");
+        if pinned.entries.iter().any(beside) {
+            devices = 0..0;
+        }
+        Ok(Self { operations, devices, cwd: pinned.cwd.clone(), masks })
     }
 
     /// Whether there is nothing to see.
@@ -92,6 +108,7 @@ impl Plan {
 #[derive(Default)]
 struct Builder {
     operations: Vec<Operation>,
+    devices: Range<usize>,
     made: BTreeSet<PathBuf>,
 }
 
@@ -131,6 +148,7 @@ impl Builder {
 
     fn devices(&mut self, folder: &Path) -> Result<(), ViewError> {
         self.directory(folder)?;
+        let first = self.operations.len();
         for device in DEVICES.map(Path::new) {
             self.point(device, false)?;
             self.mount(
@@ -143,6 +161,7 @@ impl Builder {
         for (path, target) in DEVICE_LINKS {
             self.link(Path::new(path), c_string(Path::new(target))?)?;
         }
+        self.devices = first..self.operations.len();
         Ok(())
     }
 

@@ -51,6 +51,57 @@ fn an_empty_view_is_empty_and_unwritable_whether_made_in_advance_or_not() {
     }
 }
 
+/// A step's view starts from one that the zygote made; what is mounted, where and how does not depend on that.
+#[test]
+fn a_view_with_files_is_the_same_whether_it_was_started_in_advance_or_not() {
+    for who in everyone() {
+        let work = Work::new(who);
+        let secret = work.file(who, "out/secret", "password");
+        work.file(who, "in/readable", "text");
+        let view = json!({
+            "read_only": [grant(work.at("in"))], "read_write": [grant(work.at("out"))], "masked": [secret],
+            "dev": true, "proc": true, "private_tmp_bytes": 1 << 20, "cwd": work.at("out"),
+        });
+        let seen = [false, true].map(|spare| {
+            let outcome = run(
+                who,
+                &json!({ "role": "builtin", "without": ["landlock"], "no_spares": !spare, "repeat": 2, "view": view, "operations": [
+                    { "read": "/proc/self/mountinfo" }, { "list": "/" }, { "list": "/.." }, { "list": "/dev" }, "cwd",
+                    { "write": ["/dev/null", "x"] }, { "write": ["/dev/new", "x"] }, { "write": ["/new", "x"] },
+                    { "read": secret }, { "list": "/dev/.." }, { "mode": "/dev/full" }, { "mode": "/etc" },
+                ]}),
+            )
+            .good();
+            assert_eq!(outcome.answer(1), outcome.answer(2), "{outcome:#?}");
+            for refused in [6, 7, 8, 11] {
+                assert!(outcome.answer(refused).is_err(), "{refused}: {outcome:#?}");
+            }
+            // Where, and with which attributes; the devices that come together have a mount of their own.
+            let mounts = outcome.answer(0).unwrap().lines().map(|line| line.split(' ').skip(4).take(2).collect::<Vec<_>>().join(" "));
+            let mut mounts: Vec<String> = mounts.filter(|mount| !mount.starts_with("/dev ")).collect();
+            mounts.sort();
+            let answers: Vec<_> = (1..12).map(|position| outcome.answer(position).map_err(drop).map(str::to_owned)).collect();
+            (mounts, answers)
+        });
+        let [without, with] = &seen;
+        assert_eq!(without, with);
+        assert_eq!(with.0.len(), 11, "{with:#?}");
+    }
+}
+
+/// More mounts than a view that was started in advance takes.
+#[test]
+fn a_view_of_many_files_is_built_as_well() {
+    for who in everyone() {
+        let work = Work::new(who);
+        let files: Vec<_> = (0..300).map(|n| grant(work.file(who, &format!("in/{n}"), "text"))).collect();
+        let view = json!({ "read_only": files, "dev": true });
+        let operations = json!([{ "read": work.at("in/299") }]);
+        let outcome = run(who, &json!({ "role": "builtin", "view": view, "operations": operations })).good();
+        assert_eq!(outcome.answer(0), Ok("text"));
+    }
+}
+
 #[test]
 fn only_granted_files_exist_and_only_granted_rights_hold() {
     for who in everyone() {
