@@ -4,8 +4,7 @@
 //! stands, which for a text of the program itself is always the same place.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
+use std::collections::BTreeMap;
 
 /// Lists shorter than this are gone through as they stand, in bytes.
 const SHORT: usize = 24;
@@ -50,26 +49,8 @@ impl List {
 /// Where a text stands, as a number; no two of the program's own texts have the same place and length.
 type Place = (usize, usize);
 
-/// Places are spread well enough by one multiplication.
-#[derive(Debug, Default)]
-struct Spread(u64);
-
-impl Hasher for Spread {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|byte| self.write_usize(usize::from(*byte)));
-    }
-
-    fn write_usize(&mut self, n: usize) {
-        self.0 = (self.0.rotate_left(5) ^ n as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    }
-}
-
 thread_local! {
-    static LISTS: RefCell<HashMap<Place, List, BuildHasherDefault<Spread>>> = RefCell::default();
+    static LISTS: RefCell<BTreeMap<Place, List>> = const { RefCell::new(BTreeMap::new()) };
 }
 
 fn ask(text: &'static str, word: &str, is: impl Fn(&str) -> bool) -> bool {
