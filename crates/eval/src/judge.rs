@@ -101,15 +101,12 @@ fn decide(suite: &Suite, matter: &Matter, session: &Session, now: Timestamp) -> 
 
 /// The draft and the goal that it is pinned to, as the gate reads a submission.
 fn read(matter: &Matter) -> Result<(Draft, Option<String>), DocumentError> {
-    match Proposal::read(&matter.document)? {
+    match Proposal::read_for(&matter.document, matter.goal.as_deref())? {
         Proposal::Plan(draft) => {
             let pinned = matter.goal.clone().unwrap_or_else(|| draft.goal().to_owned());
             Ok((draft, Some(pinned)))
         }
-        Proposal::Action(intent, draft) => match &matter.goal {
-            Some(goal) => Ok((intent.lift_for(goal)?, Some(goal.clone()))),
-            None => Ok((draft, None)),
-        },
+        Proposal::Action(_, draft) => Ok((draft, matter.goal.clone())),
     }
 }
 

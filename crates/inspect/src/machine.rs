@@ -144,7 +144,7 @@ impl<'a> Machine<'a> {
 
     /// The names that a word stands for as a path; several where the current folder is one of several.
     pub(crate) fn paths(&self, word: &Word) -> Vec<String> {
-        let shown = word.shown();
+        let shown = word.spelled();
         if shown.starts_with('/') {
             return vec![path::normalise("/", &shown)];
         }
@@ -159,7 +159,7 @@ impl<'a> Machine<'a> {
         if word.is_empty() {
             return;
         }
-        let shown = word.shown();
+        let shown = word.spelled();
         if let Err(hidden) = visible(&shown) {
             self.find(FindingKind::HiddenText, format!("a path hides something: {hidden}"));
         }

@@ -23,7 +23,7 @@ use countersign_plan::tool::{Effect, TargetKind};
 
 use crate::catalogue;
 use crate::code::Language;
-use crate::inspection::{Build as _, FindingKind, Knowledge, Program, UnknownKind};
+use crate::inspection::{Build as _, FindingKind, Knowledge, MAX_ENTRIES, Program, UnknownKind};
 use crate::machine::{MAX_DEPTH, Machine, Part, Stream, Word};
 
 /// Folders in which a name is the program that the catalogue means.
@@ -40,17 +40,17 @@ pub(crate) fn is_shell(name: &str) -> bool {
 impl Machine<'_> {
     /// Runs a command of the shell: an alias, a function, a builtin or a program; what it writes to standard output.
     pub(crate) fn run(&mut self, words: Vec<Word>, stdin: Stream) -> Stream {
-        let Some((name, rest)) = words.split_first() else { return Stream::empty() };
-        let Some(name) = name.constant().map(str::to_owned) else {
-            return self.unnamed(name, rest, stdin);
+        let Some((word, rest)) = words.split_first() else { return Stream::empty() };
+        let Some(name) = word.constant() else {
+            return self.unnamed(word, rest, stdin);
         };
-        if let Some(alias) = self.scope.alias(&name).map(str::to_owned) {
-            return self.aliased(&name, &alias, rest, &stdin);
+        if let Some(alias) = self.scope.alias(name).map(str::to_owned) {
+            return self.aliased(name, &alias, rest, &stdin);
         }
-        if let Some(out) = self.call(&name, rest, &stdin) {
+        if let Some(out) = self.call(name, rest, &stdin) {
             return out;
         }
-        if let Some(out) = self.builtin(&name, rest, &stdin) {
+        if let Some(out) = self.builtin(name, rest, &stdin) {
             return out;
         }
         self.start(words, stdin)
@@ -62,7 +62,7 @@ impl Machine<'_> {
             return Stream::unknown();
         }
         let Some((word, rest)) = words.split_first() else { return Stream::empty() };
-        let Some(name) = word.constant().map(str::to_owned) else {
+        let Some(name) = word.constant() else {
             return self.unnamed(word, rest, stdin);
         };
         if name.is_empty() {
@@ -73,12 +73,12 @@ impl Machine<'_> {
             return Stream::unknown();
         }
         self.depth += 1;
-        let base = name.rsplit('/').next().unwrap_or(&name).to_owned();
-        let before = std::mem::replace(&mut self.by, base.clone());
+        let base = name.rsplit('/').next().unwrap_or(name);
+        let before = std::mem::replace(&mut self.by, base.to_owned());
         let installed = !name.contains('/')
             || PROGRAM_FOLDERS.iter().any(|folder| name.strip_prefix(folder).is_some_and(|rest| !rest.contains('/')));
         let out =
-            if installed { self.installed(&name, &base, rest, stdin) } else { self.by_path(word, &name, rest, stdin) };
+            if installed { self.installed(name, base, rest, stdin) } else { self.by_path(word, name, rest, stdin) };
         self.by = before;
         self.depth -= 1;
         out
@@ -252,7 +252,17 @@ impl Machine<'_> {
         }
     }
 
-    fn note(&mut self, name: &str, rest: &[Word], knowledge: Knowledge) {
+    /// Writes down what runs.
+    pub(super) fn note(&mut self, name: &str, rest: &[Word], knowledge: Knowledge) {
+        // A script runs the same thing again and again.
+        let same = |noted: &Program| {
+            noted.name == name
+                && noted.knowledge == knowledge
+                && noted.args.iter().map(Option::as_deref).eq(rest.iter().map(Word::constant))
+        };
+        if self.out.programs.len() < MAX_ENTRIES && self.out.programs.iter().any(same) {
+            return;
+        }
         let args = rest.iter().map(|word| word.constant().map(str::to_owned)).collect();
         self.out.program(Program { name: name.to_owned(), args, knowledge });
     }

@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use crate::document::{self, Bounds, DocumentError};
 use crate::draft::{self, Draft};
@@ -54,16 +54,32 @@ impl Proposal {
         Self::from_value(document::from_bytes(bytes, Bounds::PLAN)?)
     }
 
+    /// As [`Proposal::read`]; where somebody gave a goal, the plan of a single action is for it.
+    ///
+    /// # Errors
+    /// The first thing that is wrong, with its JSON pointer.
+    pub fn read_for(bytes: &[u8], goal: Option<&str>) -> Result<Self, DocumentError> {
+        Self::of(document::from_bytes(bytes, Bounds::PLAN)?, goal)
+    }
+
     /// As [`Proposal::read`], of a strict value.
     ///
     /// # Errors
     /// The first thing that is wrong, with its JSON pointer.
     pub fn from_value(value: Value) -> Result<Self, DocumentError> {
+        Self::of(value, None)
+    }
+
+    fn of(value: Value, goal: Option<&str>) -> Result<Self, DocumentError> {
         match value.get("schema").and_then(Value::as_str) {
             Some(draft::SCHEMA) => Draft::from_value(value).map(Self::Plan),
             Some(SCHEMA) => {
                 let intent: Intent = document::typed(value)?;
-                let draft = intent.lift()?;
+                let draft = match goal {
+                    // What is wrong with the action itself is said before what is wrong with the goal.
+                    Some(goal) => intent.lift_for(goal).map_err(|e| intent.lift().err().unwrap_or(e))?,
+                    None => intent.lift()?,
+                };
                 Ok(Self::Action(intent, draft))
             }
             _ => Err(DocumentError::at("/schema", format!("`{}` or `{SCHEMA}` is needed", draft::SCHEMA))),
@@ -93,17 +109,22 @@ impl Intent {
     /// # Errors
     /// The intent's fields do not make a draft.
     pub fn lift_for(&self, goal: &str) -> Result<Draft, DocumentError> {
-        let mut step = json!({"id": "act", "action": self.action, "args": self.args});
-        if let Some(members) = step.as_object_mut() {
-            if let Some(reason) = &self.reason {
-                members.insert("reason".to_owned(), json!(reason));
-            }
-            if let Some(change) = &self.change_request {
-                members.insert("change_request".to_owned(), json!(change));
-            }
+        let mut step = Map::new();
+        let mut put = |name: &str, value: Value| drop(step.insert(name.to_owned(), value));
+        put("id", "act".into());
+        put("action", self.action.as_str().into());
+        put("args", self.args.clone().into());
+        if let Some(reason) = &self.reason {
+            put("reason", reason.as_str().into());
         }
-        let draft = json!({"schema": draft::SCHEMA, "goal": goal, "steps": [step]});
-        Draft::from_value(draft).map_err(|mut e| {
+        if let Some(change) = &self.change_request {
+            put("change_request", change.as_str().into());
+        }
+        let mut draft = Map::new();
+        draft.insert("schema".to_owned(), draft::SCHEMA.into());
+        draft.insert("goal".to_owned(), goal.into());
+        draft.insert("steps".to_owned(), Value::Array(vec![step.into()]));
+        Draft::from_value(draft.into()).map_err(|mut e| {
             if let Some(rest) = e.pointer.strip_prefix("/steps/0") {
                 e.pointer = rest.to_owned();
             }

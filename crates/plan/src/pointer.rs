@@ -124,7 +124,10 @@ impl FromStr for Pointer {
 
 impl fmt::Display for Pointer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|segment| write!(f, "/{}", Self::escape(segment)))
+        self.0.iter().try_for_each(|segment| {
+            f.write_str("/")?;
+            if segment.contains(['~', '/']) { f.write_str(&Self::escape(segment)) } else { f.write_str(segment) }
+        })
     }
 }
 

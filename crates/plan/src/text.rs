@@ -43,6 +43,11 @@ pub fn check_name(text: &str) -> Result<(), HiddenText> {
 /// # Errors
 /// What was found. Line feeds and tabs are text.
 pub fn check_visible(text: &str) -> Result<(), HiddenText> {
+    // Most texts are plain, and of those only control characters hide.
+    if text.is_ascii() {
+        let hidden = text.bytes().find(|b| b.is_ascii_control() && !matches!(b, b'\n' | b'\t'));
+        return hidden.map_or(Ok(()), |b| Err(HiddenText::Control(u32::from(b))));
+    }
     for c in text.chars() {
         let code = u32::from(c);
         if c.is_control() && !matches!(c, '\n' | '\t') {
@@ -70,6 +75,9 @@ pub fn check_visible(text: &str) -> Result<(), HiddenText> {
 /// ```
 #[must_use]
 pub fn escape(text: &str) -> String {
+    if text.bytes().all(|b| b.is_ascii() && !b.is_ascii_control() && b != b'\\') {
+        return text.to_owned();
+    }
     let mut out = String::with_capacity(text.len());
     let mut chars = text.chars().peekable();
     while let Some(c) = chars.next() {

@@ -14,6 +14,7 @@ pub mod flow;
 pub mod history;
 pub mod hosts;
 pub mod identities;
+mod lists;
 pub mod paths;
 pub mod policy;
 pub mod review;

@@ -402,15 +402,12 @@ fn read(submission: &Submission) -> Result<Read, Box<Reason>> {
     }
     let invalid =
         |e: countersign_plan::document::DocumentError| Reason::new(Code::PlanInvalid, Decision::Block, e.to_string());
-    match Proposal::read(&submission.document).map_err(invalid)? {
+    match Proposal::read_for(&submission.document, submission.goal.as_deref()).map_err(invalid)? {
         Proposal::Plan(draft) => {
             let pinned = submission.goal.clone().unwrap_or_else(|| draft.goal().to_owned());
             Ok(Read { draft, pinned: Some(pinned) })
         }
-        Proposal::Action(intent, draft) => match &submission.goal {
-            Some(goal) => Ok(Read { draft: intent.lift_for(goal).map_err(invalid)?, pinned: Some(goal.clone()) }),
-            None => Ok(Read { draft, pinned: None }),
-        },
+        Proposal::Action(_, draft) => Ok(Read { draft, pinned: submission.goal.clone() }),
     }
 }
 

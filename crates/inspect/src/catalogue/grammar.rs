@@ -251,6 +251,10 @@ impl Entry {
 }
 
 fn fits(pattern: &str, word: &str) -> bool {
+    // Most patterns are a plain word.
+    if !pattern.bytes().any(|b| matches!(b, b'|' | b'*')) {
+        return pattern == word;
+    }
     pattern.split('|').any(|one| match one.split_once('*') {
         Some((head, tail)) => word.len() >= head.len() + tail.len() && word.starts_with(head) && word.ends_with(tail),
         None => one == word,

@@ -1,5 +1,6 @@
 //! Abstract values: words that are known in part, and data that flows between programs.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 /// The most patterns that a list of files is followed by.
@@ -30,9 +31,8 @@ pub(crate) enum Part {
 
 impl Word {
     pub(crate) fn text(text: impl Into<String>) -> Self {
-        let mut word = Self::default();
-        word.push_str(&text.into());
-        word
+        let text = text.into();
+        Self { parts: if text.is_empty() { Vec::new() } else { vec![Part::Text(text)] } }
     }
 
     /// A text in which `*`, `?` and `[` stand for names of files.
@@ -104,6 +104,11 @@ impl Word {
             }
         }
         Some(out)
+    }
+
+    /// As [`Word::shown`], without a copy where all of it is known.
+    pub(crate) fn spelled(&self) -> Cow<'_, str> {
+        self.constant().map_or_else(|| Cow::Owned(self.shown()), Cow::Borrowed)
     }
 
     /// The text for people and for patterns: holes are written `${name}`.

@@ -2,7 +2,7 @@
 
 use countersign_plan::tool::Effect;
 
-use crate::inspection::{Build as _, FindingKind, Knowledge, Program, UnknownKind};
+use crate::inspection::{FindingKind, Knowledge, UnknownKind};
 use crate::machine::{Machine, Stream, Variable, Word};
 
 /// Builtins that change nothing outside the shell.
@@ -123,13 +123,8 @@ impl Machine<'_> {
             _ if HARMLESS.contains(&name) => Stream::unknown(),
             _ => return None,
         };
-        self.note_builtin(name, rest);
+        self.note(name, rest, Knowledge::Builtin);
         Some(out)
-    }
-
-    fn note_builtin(&mut self, name: &str, rest: &[Word]) {
-        let args = rest.iter().map(|word| word.constant().map(str::to_owned)).collect();
-        self.out.program(Program { name: name.to_owned(), args, knowledge: Knowledge::Builtin });
     }
 
     pub(crate) fn echo(&mut self, rest: &[Word]) -> Stream {
@@ -215,7 +210,7 @@ impl Machine<'_> {
     }
 
     fn eval(&mut self, rest: &[Word], stdin: &Stream) -> Stream {
-        self.note_builtin("eval", rest);
+        self.note("eval", rest, Knowledge::Builtin);
         let mut all = Word::default();
         for (i, word) in rest.iter().enumerate() {
             if i > 0 {
@@ -227,7 +222,7 @@ impl Machine<'_> {
     }
 
     fn source(&mut self, rest: &[Word], stdin: &Stream) -> Stream {
-        self.note_builtin("source", rest);
+        self.note("source", rest, Knowledge::Builtin);
         let Some((file, arguments)) = rest.split_first() else { return Stream::empty() };
         if file.constant() == Some("/dev/stdin") {
             return self.input_code(crate::code::Language::Shell, stdin);

@@ -149,7 +149,7 @@ fn leading(grammar: &Grammar<'_>, args: &[Word], most: usize) -> Vec<usize> {
     let mut out = Vec::new();
     let mut i = 0;
     while let Some(arg) = args.get(i) {
-        let text = arg.shown();
+        let text = arg.spelled();
         if text == "--" || out.len() >= most {
             break;
         }
@@ -186,7 +186,7 @@ fn operands<'e>(grammar: &Grammar<'e>, args: &[Word], path: Vec<String>, before:
     let mut ended = false;
     while let Some(arg) = args.get(i) {
         i += 1;
-        let text = arg.shown();
+        let text = arg.spelled();
         if !ended && text == "--" {
             ended = true;
             out.tags.extend(grammar.exact("--").into_iter().flat_map(|opt| &opt.tags));

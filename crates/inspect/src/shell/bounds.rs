@@ -25,6 +25,12 @@ pub(crate) fn check(text: &str) -> Result<(), &'static str> {
     let mut word = 0;
     let bytes = text.as_bytes();
     for (i, &byte) in bytes.iter().enumerate() {
+        // A letter only makes a word longer.
+        if byte.is_ascii_alphabetic() {
+            (row, digits) = (0, 0);
+            word += 1;
+            continue;
+        }
         match byte {
             b'(' | b'{' => {
                 open += 1;
@@ -53,20 +59,16 @@ pub(crate) fn check(text: &str) -> Result<(), &'static str> {
         } else {
             digits = 0;
         }
-        if byte.is_ascii_alphabetic() {
-            word += 1;
-        } else {
-            if word >= 2 {
-                match text.get(i - word..i) {
-                    Some("case") => cases += 1,
-                    Some("esac") => cases = cases.saturating_sub(1),
-                    Some("if" | "for" | "while" | "until" | "select") => keywords += 1,
-                    Some("fi" | "done") => keywords = keywords.saturating_sub(1),
-                    _ => {}
-                }
+        if word >= 2 {
+            match text.get(i - word..i) {
+                Some("case") => cases += 1,
+                Some("esac") => cases = cases.saturating_sub(1),
+                Some("if" | "for" | "while" | "until" | "select") => keywords += 1,
+                Some("fi" | "done") => keywords = keywords.saturating_sub(1),
+                _ => {}
             }
-            word = 0;
         }
+        word = 0;
         let deep = open > MAX_OPEN || substitutions > MAX_OPEN / 2 || row > MAX_ROW;
         if deep || keywords > MAX_KEYWORDS || cases > MAX_CASES {
             return Err("the command is nested more deeply than what is read");

@@ -60,8 +60,8 @@ impl Fields {
 impl Machine<'_> {
     /// The fields that a word becomes.
     pub(crate) fn fields(&mut self, raw: &str) -> Vec<Word> {
-        if is_plain(raw) {
-            return vec![Word::text(raw)];
+        if let Some(word) = unexpanded(raw) {
+            return vec![word];
         }
         let mut out = Vec::new();
         for raw in self.braces(raw) {
@@ -76,10 +76,18 @@ impl Machine<'_> {
         out
     }
 
+    /// Adds the fields that a word becomes.
+    pub(crate) fn add_fields(&mut self, raw: &str, out: &mut Vec<Word>) {
+        match unexpanded(raw) {
+            Some(word) => out.push(word),
+            None => out.extend(self.fields(raw)),
+        }
+    }
+
     /// The one value that a word becomes.
     pub(crate) fn single(&mut self, raw: &str) -> Word {
-        if is_plain(raw) {
-            return Word::text(raw);
+        if let Some(text) = literal_text(raw) {
+            return Word::text(text);
         }
         self.expand(raw, Mode::Single).pop().unwrap_or_default()
     }
@@ -396,13 +404,25 @@ fn sequence(start: i64, end: i64, increment: i64, most: usize, left: &mut usize)
     (0..count).filter_map(|i| i64::try_from(i).ok()?.checked_mul(step)?.checked_add(start)).collect()
 }
 
-/// Whether a word is the text that it looks like.
-fn is_plain(raw: &str) -> bool {
-    !raw.is_empty()
-        && raw.bytes().all(|b| {
-            b.is_ascii_alphanumeric()
-                || matches!(b, b'-' | b'_' | b'.' | b'/' | b'=' | b',' | b'+' | b'@' | b'%' | b':')
-        })
+/// Whether a character of a word stands for itself wherever it stands.
+const fn is_plain(b: u8) -> bool {
+    b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.' | b'/' | b'=' | b',' | b'+' | b'@' | b'%' | b':')
+}
+
+/// The text of a word that is what it looks like, or is quoted as a whole with nothing to expand in it.
+fn literal_text(raw: &str) -> Option<&str> {
+    let within = |quote: char| raw.strip_prefix(quote).and_then(|rest| rest.strip_suffix(quote));
+    match raw.as_bytes().first()? {
+        b'\'' => within('\'').filter(|text| !text.contains(['\'', '{'])),
+        b'"' => within('"').filter(|text| !text.contains(['"', '$', '`', '\\', '{'])),
+        _ => raw.bytes().all(is_plain).then_some(raw),
+    }
+}
+
+/// The one field of a word in which nothing is expanded but names of files.
+fn unexpanded(raw: &str) -> Option<Word> {
+    let pattern = || raw.bytes().all(|b| is_plain(b) || matches!(b, b'*' | b'?'));
+    literal_text(raw).map(Word::text).or_else(|| (!raw.is_empty() && pattern()).then(|| Word::pattern(raw)))
 }
 
 /// Unquoted text: what matches names of files is kept apart.
@@ -434,4 +454,51 @@ fn shorten(command: &str) -> String {
 /// How this crate reads Bash.
 pub(crate) fn options() -> ParserOptions {
     ParserOptions { tilde_expansion_after_colon: false, ..ParserOptions::default() }
+}
+
+#[cfg(test)]
+mod tests {
+    use countersign_plan::inspection::Context;
+
+    use super::{Machine, Mode};
+
+    #[test]
+    fn what_needs_no_expansion_is_what_expansion_makes_of_it() {
+        let context = Context::new("/w", "/home/u");
+        let mut machine = Machine::new(&context);
+        for raw in [
+            "a",
+            "a=b,c",
+            "*",
+            "src/*.py",
+            "?x",
+            "''",
+            "\"\"",
+            "'a b'",
+            "\"a  b\"",
+            "'$x `y` \\ \"'",
+            "\"it's\"",
+            "'*'",
+            "\"?\"",
+            "'~'",
+            "\"!a\"",
+            "'a'b",
+            "'a''b'",
+            "\"a\"\"b\"",
+            "'a{b,c}'",
+            "\"$x\"",
+            "\"a\\nb\"",
+            "[ab]*",
+            "{a,b}",
+            "~",
+            "é*",
+            "'é'",
+        ] {
+            let made: Vec<_> = machine.braces(raw).iter().flat_map(|raw| machine.expand(raw, Mode::Fields)).collect();
+            assert_eq!(machine.fields(raw), made, "{raw}");
+            let made = machine.expand(raw, Mode::Single).pop().unwrap_or_default();
+            assert_eq!(machine.single(raw), made, "{raw}");
+        }
+        assert!(machine.fields("").is_empty());
+    }
 }

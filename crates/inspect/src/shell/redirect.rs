@@ -170,7 +170,10 @@ impl Machine<'_> {
         }
         let prefix = command.prefix.as_ref().map_or(&[][..], |p| p.0.as_slice());
         let suffix = command.suffix.as_ref().map_or(&[][..], |s| s.0.as_slice());
-        let mut words = command.word_or_name.as_ref().map_or_else(Vec::new, |name| self.fields(&name.value));
+        let mut words = Vec::with_capacity(suffix.len() + 1);
+        if let Some(name) = &command.word_or_name {
+            self.add_fields(&name.value, &mut words);
+        }
         let name = words.first().and_then(Word::constant).unwrap_or("").to_owned();
         let declares = DECLARING.contains(&name.as_str());
         let passing = if name == "tee" { stdin.clone() } else { stdin.origin() };
@@ -247,7 +250,7 @@ impl Machine<'_> {
             Target::File { path, .. } => ["/dev/tcp/", "/dev/udp/"].iter().any(|start| path.shown().starts_with(start)),
             Target::Process(_) => false,
         });
-        if crate::program::is_shell(name) && (to_socket || (redirected && self.sockets)) {
+        if (to_socket || (redirected && self.sockets)) && crate::program::is_shell(name) {
             self.find(FindingKind::ReverseShell, format!("`{name}` is connected to another machine"));
         }
     }

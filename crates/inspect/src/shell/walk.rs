@@ -399,7 +399,7 @@ impl Machine<'_> {
         if declares && word.value.contains('=') {
             out.push(self.single(&word.value));
         } else {
-            out.extend(self.fields(&word.value));
+            self.add_fields(&word.value, out);
         }
     }
 }

@@ -436,8 +436,11 @@ pub(crate) fn is_run(look: Look<'_>) -> bool {
 fn paths_in(args: &Expr, deployment: &Deployment) -> Vec<String> {
     let (args, mut texts) = (fill(args), Vec::new());
     strings(&args, &mut texts);
-    let words = texts.iter().flat_map(|t| t.split(|c: char| c.is_whitespace() || "'\"`=;|&<>()".contains(c)));
-    let words = words.filter(|word| word.contains(['/', '.']) && !word.contains("://") && word.len() <= 4096);
+    let ends =
+        |c: char| c.is_whitespace() || matches!(c, '\'' | '"' | '`' | '=' | ';' | '|' | '&' | '<' | '>' | '(' | ')');
+    let words = texts.iter().flat_map(|t| t.split(ends));
+    let named = |word: &str| word.bytes().any(|b| matches!(b, b'/' | b'.'));
+    let words = words.filter(|word| named(word) && word.len() <= 4096 && !word.contains("://"));
     words.filter_map(|word| deployment.place().normalise(word).ok()).collect()
 }
 

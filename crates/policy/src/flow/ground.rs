@@ -3,6 +3,7 @@
 //! A literal is grounded where the goal or an input says it: equal after normalising case, numbers and dates. What merely looks
 //! like it is not: a bare number names no id, part of a longer name names nothing, a date needs all of its parts.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use countersign_plan::id::Reference;
@@ -206,7 +207,7 @@ impl<'a> Grounds<'a> {
 
     /// A name, address, path or URL that the goal names as a whole.
     pub(crate) fn named(&self, text: &str) -> Option<Range<usize>> {
-        let text = fold(text).split_whitespace().collect::<Vec<_>>().join(" ");
+        let text = with_single_blanks(fold(text));
         let whole = |name: &str| find_whole(&self.goal, name);
         if let Some(found) = whole(&text) {
             return Some(found);
@@ -487,9 +488,20 @@ pub(super) fn is_near(one: &str, other: &str) -> bool {
     a.absolute().zip(b.absolute()).is_some_and(|(a, b)| (a - b).abs() <= 31 * 24 * 60)
 }
 
+/// A text with one blank between words, as most have anyway.
+fn with_single_blanks(text: Cow<'_, str>) -> Cow<'_, str> {
+    let mut before = b' ';
+    let single = text.bytes().all(|b| {
+        let follows = b.is_ascii() && !(b'\t'..=b'\r').contains(&b) && !(b == b' ' && before == b' ');
+        before = b;
+        follows
+    });
+    if single && before != b' ' { text } else { text.split_whitespace().collect::<Vec<_>>().join(" ").into() }
+}
+
 /// The first place where `name` stands in `text` and is no part of a longer name. Both case-folded.
 fn find_whole(text: &str, name: &str) -> Option<Range<usize>> {
-    if name.is_empty() {
+    if name.is_empty() || name.len() > text.len() {
         return None;
     }
     let part = |c: char| c.is_alphanumeric() || "@-_#+%/~".contains(c);

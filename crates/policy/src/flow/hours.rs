@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::ground::{NUMBERS, Words, position};
+use crate::lists;
 
 /// Words before an hour,
 const BEFORE: &str = "at from till until between around";
@@ -99,6 +100,6 @@ impl Text<'_> {
     }
 }
 
-fn has(list: &str, word: &str) -> bool {
-    !word.is_empty() && list.split_ascii_whitespace().any(|one| one == word)
+fn has(list: &'static str, word: &str) -> bool {
+    !word.is_empty() && lists::has(list, word)
 }

@@ -1,5 +1,7 @@
 //! The label proof: what flow analysis found, as a value with canonical bytes whose digest stands in the plan.
 
+use std::sync::LazyLock;
+
 use countersign_plan::canonical;
 use countersign_plan::digest::Digest;
 use countersign_plan::id::StepId;
@@ -77,6 +79,11 @@ impl Proof {
 
 /// The digest under which a proof names a session.
 pub(crate) fn of_session(session: &Session) -> Digest {
+    static OF_NONE: LazyLock<Digest> = LazyLock::new(|| digest(Session::empty()));
+    if session == Session::empty() { *OF_NONE } else { digest(session) }
+}
+
+fn digest(session: &Session) -> Digest {
     canonical::of(session).map_or_else(|_| Digest::of(b""), |bytes| Digest::of(&bytes))
 }
 

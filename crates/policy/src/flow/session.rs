@@ -150,6 +150,7 @@ impl Session {
     /// The label of what is read at a touch: what was kept, else what the deployment says.
     pub(crate) fn resource(&self, deployment: &Deployment, touch: &Touch) -> Label {
         let names = std::iter::once(&touch.name).chain(&touch.resolved);
+        let said = classified(deployment, touch);
         let mut kept: Vec<Label> = names.clone().filter_map(|name| self.kept(touch.kind, name)).collect();
         if touch.recursive || touch.kind == TargetKind::Directory {
             for name in names {
@@ -158,13 +159,14 @@ impl Session {
                 });
                 kept.extend(below.map(|(_, label)| *label));
             }
-            kept.push(classified(deployment, touch));
+            kept.push(said);
         }
         // What lies in a folder that a program wrote in need not be what it wrote, and nothing is less secret than its place.
         let own = [Some(&touch.name), touch.resolved.as_ref()];
-        let own = own.into_iter().flatten().any(|name| self.kept.contains_key(&key(touch.kind, name)));
-        let level = touch.seen().map(|seen| deployment.secrecy(&seen));
-        kept.into_iter().fold(of_place(own, level, classified(deployment, touch)), Label::join)
+        let own = !self.kept.is_empty()
+            && own.into_iter().flatten().any(|name| self.kept.contains_key(&key(touch.kind, name)));
+        let level = touch.seen().filter(|_| own).map(|seen| deployment.secrecy(&seen));
+        kept.into_iter().fold(of_place(own, level, said), Label::join)
     }
 
     /// Whether open data showed this name to the planner, as far as so many can be told apart. One with blanks in it, as account
@@ -289,7 +291,7 @@ fn classified(deployment: &Deployment, touch: &Touch) -> Label {
 pub(crate) fn of_path(session: &Session, deployment: &Deployment, path: &str) -> Label {
     let level = deployment.secrecy(&Seen::new(path, None));
     let said = Label { level: Level::Open, readers: Readers::of(level, deployment) };
-    let own = session.kept.contains_key(&key(TargetKind::File, path));
+    let own = !session.kept.is_empty() && session.kept.contains_key(&key(TargetKind::File, path));
     let place = of_place(own, Some(level), said);
     session.kept(TargetKind::File, path).map_or(place, |kept| kept.join(place))
 }

@@ -4,6 +4,7 @@
 //! negation is left out. What is left is grammar and courtesy, which says nothing. So the planner, whatever it has read, can put nothing
 //! into such a text but a part of what the user said (FLOW.md, propagation rule 1).
 
+use crate::lists::has;
 use crate::paths::fold;
 
 /// The fewest words with a meaning: fewer are a name or an order, which is grounded as a whole or not at all.
@@ -33,9 +34,8 @@ pub(super) fn told(goal: &str, text: &str) -> bool {
     }
     let text = fold(text);
     let said: Vec<&str> = words(goal).collect();
-    let empty: Vec<&str> = EMPTY.split_whitespace().collect();
     let (mut next, mut count) = (0, 0);
-    for word in words(&text).filter(|word| !empty.contains(word)) {
+    for word in words(&text).filter(|word| !has(EMPTY, word)) {
         let rest = said.get(next..).unwrap_or(&[]);
         let Some(at) = rest.iter().position(|one| is_form(one, word)).map(|at| next + at) else { return false };
         // What the user denied is not told without the denial.
@@ -54,13 +54,13 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
 
 /// Whether two words are forms of one.
 fn is_form(one: &str, other: &str) -> bool {
-    let stem = |word: &str| word.char_indices().nth(STEM).and_then(|(at, _)| word.get(..at)).map(str::to_owned);
+    let stem = |word: &str| word.char_indices().nth(STEM).map_or(0, |(at, _)| at);
     let plain = |word: &str| word.chars().all(char::is_alphabetic);
     one == other
         || (plain(one)
             && plain(other)
             && one.len().abs_diff(other.len()) <= 3
-            && stem(one).is_some_and(|stem| other.starts_with(&stem)))
+            && one.get(..stem(one)).is_some_and(|stem| !stem.is_empty() && other.starts_with(stem)))
 }
 
 #[cfg(test)]

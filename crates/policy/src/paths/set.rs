@@ -108,6 +108,10 @@ impl PathSet {
         });
         if !self.floating_ids.is_empty() {
             let candidate = Candidate::new(path.strip_prefix('/').unwrap_or(path));
+            // Most paths fit none of them, which is sooner said than which ones one fits.
+            if !self.floating.is_match_candidate(&candidate) {
+                return;
+            }
             for index in self.floating.matches_candidate(&candidate) {
                 if let Some(id) = self.floating_ids.get(index) {
                     visit(*id);

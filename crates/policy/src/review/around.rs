@@ -13,6 +13,7 @@ use url::Url;
 use super::prepare::Prepared;
 use crate::effects::{By, Touch};
 use crate::flow::fill;
+use crate::lists::has;
 use crate::paths::fold;
 
 /// Words of a name that leave something out.
@@ -66,9 +67,11 @@ pub(super) fn check(prepared: &Prepared<'_>) -> Vec<Reason> {
             url.query_pairs().map(|(name, value)| (name.into_owned(), set(&Value::String(value.into_owned())))),
         );
     }
-    let said = |name: &str| words(name).iter().any(|word| prepared.goal.speak_of(word));
-    let claims =
-        names.iter().filter(|(name, set)| *set && !said(name)).find_map(|(name, _)| claim(name).map(|c| (name, c)));
+    let said = |name: &str| words(name).iter().any(|word| prepared.goal.speak_of_one(word));
+    let claims = names
+        .iter()
+        .filter(|(_, set)| *set)
+        .find_map(|(name, _)| claim(name).filter(|_| !said(name)).map(|c| (name, c)));
     if let Some((name, what)) = claims {
         let message = format!("`{name}` {what}, and the goal says nothing of it");
         let reason = Reason::new(Code::ResourceDefences, Decision::RequireApproval, message);
@@ -83,7 +86,7 @@ pub(super) fn check(prepared: &Prepared<'_>) -> Vec<Reason> {
 /// What a name claims, if it does.
 fn claim(name: &str) -> Option<&'static str> {
     let words = words(name);
-    let any = |list: &str| words.iter().any(|word| list.split_ascii_whitespace().any(|one| one == word));
+    let any = |list: &'static str| words.iter().any(|word| has(list, word));
     if any(ALONE) || (any(LEAVING) && any(CHECKS)) {
         return Some("asks for a check to be left out");
     }
@@ -94,7 +97,8 @@ fn claim(name: &str) -> Option<&'static str> {
 fn by_address(prepared: &Prepared<'_>, url: &Url) -> Option<Reason> {
     let changes = prepared.derived.touches.iter().any(|touch| touch.endpoint.is_some() && !touch.effect.is_harmless());
     let path = url.path();
-    let any = |list: &str| words(path).iter().any(|word| list.split_ascii_whitespace().any(|one| one == word));
+    let of_path = words(path);
+    let any = |list: &'static str| of_path.iter().any(|word| has(list, word));
     if !changes || any(ASKS) {
         return None;
     }
@@ -142,7 +146,7 @@ fn left_about(prepared: &Prepared<'_>) -> Option<Reason> {
 
 /// A request that has a service tell somebody of what happens from then on, where who that is comes from what a step answers.
 fn told_of_events(prepared: &Prepared<'_>, url: &Url) -> Option<Reason> {
-    let subscribes = words(url.path()).iter().any(|word| SUBSCRIBES.split_ascii_whitespace().any(|one| one == word));
+    let subscribes = words(url.path()).iter().any(|word| has(SUBSCRIBES, word));
     let body = prepared.args.at(&Pointer::from_segments(vec!["body".to_owned()]))?;
     let mut answered = false;
     body.references(&mut |_, reference| answered |= matches!(reference, Expr::From { .. }));

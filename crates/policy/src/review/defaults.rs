@@ -8,6 +8,7 @@ use super::{Request, ReversibleBy, goal};
 use crate::deployment::Standing;
 use crate::effects::{By, Execution, Touch};
 use crate::flow;
+use crate::lists::has;
 use crate::paths;
 
 /// Ports through which a whole machine or cluster is commanded: not part of "internal hosts: any method".
@@ -292,14 +293,13 @@ const PRODUCT_ENDINGS: &str = "o obj a so pyc pyo class log tmp temp bak orig re
 
 /// Whether all of a path inside the workspace is what some tool makes again.
 fn is_product(inside: &str) -> bool {
-    let is = |list: &str, word: &str| list.split_ascii_whitespace().any(|one| one == word);
     let (folders, file) = inside.rsplit_once('/').unwrap_or(("", inside));
     let ending = file.rsplit_once('.').map_or("", |(_, ending)| ending).to_ascii_lowercase();
     let folder = |part: &str| {
-        is(PRODUCTS, &part.to_ascii_lowercase()) || part.starts_with("cmake-build") || part.ends_with("cache")
+        has(PRODUCTS, &part.to_ascii_lowercase()) || part.starts_with("cmake-build") || part.ends_with("cache")
     };
     inside.split('/').any(folder)
-        || is(PRODUCT_ENDINGS, ending.trim_end_matches('*'))
+        || has(PRODUCT_ENDINGS, ending.trim_end_matches('*'))
         || file.ends_with('~')
         || folders.is_empty() && file.is_empty()
 }

@@ -10,6 +10,7 @@ mod turns;
 mod wanted;
 mod words;
 
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 
 use countersign_plan::tool::{Effect, TargetKind};
@@ -32,6 +33,8 @@ pub(super) struct Wishes {
     read: Goal,
     asked: Vec<Kind>,
     bans: Vec<Ban>,
+    /// Parts of the names of tools that do the opposite, worked out when it is first asked.
+    opposites: OnceCell<Vec<&'static str>>,
     /// Whether it makes what it asks for depend on something: then a plan has to look before it acts.
     pub(super) conditional: bool,
 }
@@ -42,7 +45,7 @@ impl Wishes {
         let asked = Kind::ALL.into_iter().filter(|kind| kind.is_asked(&read.words)).collect();
         let bans = bans::of(&read);
         let conditional = is_conditional(&read.words);
-        Self { read, asked, bans, conditional }
+        Self { read, asked, bans, opposites: OnceCell::new(), conditional }
     }
 
     /// Whether it asks for what a tool of this name does: an effect of this kind, by any word for it or by the tool's own.
@@ -70,9 +73,15 @@ impl Wishes {
     }
 
     /// Whether a word of it begins so, with no negation before it.
-    pub(super) fn speak_of(&self, stems: &str) -> bool {
+    pub(super) fn speak_of(&self, stems: &'static str) -> bool {
         // A name may have any word in it.
         self.read.words.iter().any(|word| !word.negated && !word.within && word.is(stems))
+    }
+
+    /// The same for a single beginning, whatever it is.
+    pub(super) fn speak_of_one(&self, stem: &str) -> bool {
+        let begins = |word: &Word| word.text.starts_with(stem) || word.means.is_some_and(|word| word.starts_with(stem));
+        self.read.words.iter().any(|word| !word.negated && !word.within && begins(word))
     }
 
     /// Whether it wants it changed who may do what, or speaks of such things or of the file that says so; or is not clear.
@@ -132,7 +141,7 @@ impl Wishes {
     }
 
     /// Whether it orders something with a word that begins so.
-    pub(super) fn order(&self, stems: &str) -> bool {
+    pub(super) fn order(&self, stems: &'static str) -> bool {
         self.read.words.iter().any(|word| word.orders() && word.is(stems))
     }
 
@@ -186,14 +195,20 @@ impl Wishes {
 
     /// Whether it asks for the opposite of what a tool of this name does.
     pub(super) fn ask_for_opposite(&self, tool: &str) -> bool {
+        let opposites = self.opposites.get_or_init(|| self.opposites());
+        !opposites.is_empty() && parts(tool).any(|part| opposites.iter().any(|list| has(list, &part)))
+    }
+
+    /// Parts of the names of tools that do the opposite of what it says.
+    fn opposites(&self) -> Vec<&'static str> {
         let meant = || self.read.words.iter().filter(|word| !word.negated && !word.subordinate);
         let says = |list: &str| meant().any(|word| has_stem(list, &word.text));
-        let name: Vec<_> = parts(tool).collect();
-        let is = |list: &str| name.iter().any(|part| has(list, part));
-        let turned = |(one, other): &(&str, &str)| {
-            (is(one) && says(other) && !says(one)) || (is(other) && says(one) && !says(other))
-        };
-        OPPOSITES.iter().any(turned)
+        let turned = OPPOSITES.iter().filter_map(|(one, other)| match (says(one), says(other)) {
+            (true, false) => Some(*other),
+            (false, true) => Some(*one),
+            (true, true) | (false, false) => None,
+        });
+        turned.collect()
     }
 
     /// Whether it wants anything beyond being shown something.
@@ -426,7 +441,7 @@ fn is_file_name(token: &str) -> bool {
 
 /// Whether two tools of these names turn each other round.
 pub(super) fn are_opposites(one: &str, other: &str) -> bool {
-    let is = |tool: &str, list: &str| parts(tool).any(|part| has(list, &part));
+    let is = |tool: &str, list: &'static str| parts(tool).any(|part| has(list, &part));
     OPPOSITES.iter().any(|(a, b)| (is(one, a) && is(other, b)) || (is(one, b) && is(other, a)))
 }
 

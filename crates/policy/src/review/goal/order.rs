@@ -26,8 +26,11 @@ const FIRST: [&str; 6] = [". first ", ": first ", "; first ", ", but first ", " 
 /// The steps that come before what the goal wants done first.
 pub(in crate::review) fn reversed(steps: &[Prepared<'_>]) -> Vec<Reason> {
     let Some(first) = steps.first() else { return Vec::new() };
+    if steps.len() < 2 {
+        return Vec::new();
+    }
     let parts = parts(&first.goal.read.text);
-    if parts.len() < 2 || steps.len() < 2 {
+    if parts.len() < 2 {
         return Vec::new();
     }
     let parts: Vec<Goal> = parts.into_iter().map(Goal::new).collect();

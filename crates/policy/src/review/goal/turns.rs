@@ -138,7 +138,7 @@ fn meaning(words: &[Word], at: usize) -> Option<&'static str> {
     if begins && has("bin ditch scrap junk nuke axe", &first.text) && next(1).is_some_and(|word| has(THE, &word.text)) {
         return Some("remove");
     }
-    let apart = |particles: &str| {
+    let apart = |particles: &'static str| {
         let mut later = rest.iter().skip(1).take(BETWEEN - 2).take_while(|word| word.clause == first.clause);
         later.any(|word| has(particles, &word.text))
     };

@@ -4,6 +4,7 @@
 //! not after a negation, not in a question or condition, not as the name of a thing ("the report", "my order").
 
 use super::turns;
+use crate::lists;
 use crate::paths::fold;
 
 /// Words that turn the next ones round.
@@ -58,9 +59,8 @@ pub(super) struct Word {
 
 impl Word {
     /// Whether the word begins with one of the stems, which blanks separate.
-    pub(super) fn is(&self, stems: &str) -> bool {
-        let begins = |stem: &str| self.text.starts_with(stem) || self.means.is_some_and(|word| word.starts_with(stem));
-        stems.split_ascii_whitespace().any(begins)
+    pub(super) fn is(&self, stems: &'static str) -> bool {
+        lists::begins(stems, &self.text) || self.means.is_some_and(|word| lists::begins(stems, word))
     }
 
     /// Whether it is an order.
@@ -70,8 +70,8 @@ impl Word {
 }
 
 /// Whether a list, separated by blanks, has the word.
-pub(super) fn has(list: &str, word: &str) -> bool {
-    list.split_ascii_whitespace().any(|one| one == word)
+pub(super) fn has(list: &'static str, word: &str) -> bool {
+    lists::has(list, word)
 }
 
 /// A goal, read once for every question about it.

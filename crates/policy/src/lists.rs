@@ -1,0 +1,101 @@
+//! Lists of words that stand in one text with blanks between them: each is taken apart once, when it is asked for the first time.
+//!
+//! Rules of language keep their words so because a person reads and changes them best in that form. A list is known by where its text
+//! stands, which for a text of the program itself is always the same place.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+/// Lists shorter than this are gone through as they stand, in bytes.
+const SHORT: usize = 24;
+
+/// The words of a list, those with the same first letter beside each other.
+#[derive(Debug)]
+struct List {
+    words: Vec<&'static str>,
+    /// Where the words of each letter begin.
+    begins: [usize; LETTERS + 1],
+}
+
+/// The letters that words begin with, and everything else.
+const LETTERS: usize = 27;
+
+fn letter(word: &str) -> usize {
+    match word.bytes().next() {
+        Some(byte @ b'a'..=b'z') => usize::from(byte - b'a'),
+        Some(_) | None => LETTERS - 1,
+    }
+}
+
+impl List {
+    fn new(text: &'static str) -> Self {
+        let mut words: Vec<&str> = text.split_ascii_whitespace().collect();
+        words.sort_by_key(|word| letter(word));
+        let mut begins = [0; LETTERS + 1];
+        for (at, begin) in begins.iter_mut().enumerate() {
+            *begin = words.partition_point(|word| letter(word) < at);
+        }
+        Self { words, begins }
+    }
+
+    /// The words that begin with the letter of this one.
+    fn beside(&self, word: &str) -> &[&'static str] {
+        let at = letter(word);
+        let (Some(from), Some(to)) = (self.begins.get(at), self.begins.get(at + 1)) else { return &[] };
+        self.words.get(*from..*to).unwrap_or(&[])
+    }
+}
+
+/// Where a text stands, as a number; no two of the program's own texts have the same place and length.
+type Place = (usize, usize);
+
+thread_local! {
+    static LISTS: RefCell<BTreeMap<Place, List>> = const { RefCell::new(BTreeMap::new()) };
+}
+
+fn ask(text: &'static str, word: &str, is: impl Fn(&str) -> bool) -> bool {
+    if text.len() < SHORT {
+        return text.split_ascii_whitespace().any(is);
+    }
+    let place = (text.as_ptr() as usize, text.len());
+    let known = LISTS.with_borrow(|lists| lists.get(&place).map(|list| list.beside(word).iter().any(|one| is(one))));
+    known.unwrap_or_else(|| {
+        let list = List::new(text);
+        let found = list.beside(word).iter().any(|one| is(one));
+        LISTS.with_borrow_mut(|lists| lists.insert(place, list));
+        found
+    })
+}
+
+/// Whether the list has the word.
+pub(crate) fn has(list: &'static str, word: &str) -> bool {
+    ask(list, word, |one| one == word)
+}
+
+/// Whether the word begins with one of the list's.
+pub(crate) fn begins(list: &'static str, word: &str) -> bool {
+    ask(list, word, |one| word.starts_with(one))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{begins, has};
+
+    #[test]
+    fn a_list_answers_as_its_text_does() {
+        const SHORT: &str = "to in";
+        const LONG: &str = "read summar find list 2nd show  explain\n über analy review check zip";
+        for list in [SHORT, LONG, ""] {
+            for word in
+                ["to", "t", "into", "read", "reader", "rea", "2nd", "2", "über", "überall", "zip", "zi", "", "summary"]
+            {
+                assert_eq!(has(list, word), list.split_ascii_whitespace().any(|one| one == word), "{word}");
+                assert_eq!(
+                    begins(list, word),
+                    list.split_ascii_whitespace().any(|one| word.starts_with(one)),
+                    "{word}"
+                );
+            }
+        }
+    }
+}
