@@ -11,6 +11,7 @@ mod graph;
 mod ground;
 mod hours;
 mod label;
+mod moments;
 mod proof;
 mod session;
 mod sink;

@@ -16,8 +16,9 @@ use serde_json::Value;
 
 use super::crossing::Crossings;
 use super::graph::{Carries, Edge, Kind, Node, is_only_carried};
-use super::ground::{Ground, in_words};
+use super::ground::Ground;
 use super::label::{Label, Level, Readers};
+use super::moments::{in_words, is_moment};
 use super::proof::{self, Proof, SCHEMA};
 use super::session::Session;
 use super::sink::{self, Means, Sink, Verdict};
@@ -473,7 +474,7 @@ fn says(span: &str, value: &Value) -> bool {
         Value::String(text) => {
             let text_plain = plain(text);
             let stem: String = text_plain.chars().take(3).collect();
-            let time = super::ground::is_moment(text);
+            let time = is_moment(text);
             let digits = span_plain.chars().any(|c| c.is_ascii_digit() || c == 'n' || c == 'm');
             let parts = time && (digits || in_words(&span_plain).is_some());
             !span_plain.is_empty() && (text_plain.contains(&span_plain) || span_plain.starts_with(&stem) || parts)

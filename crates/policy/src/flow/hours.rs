@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::ground::{NUMBERS, Words, position};
+use super::moments::{NUMBERS, Words, position};
 use crate::lists;
 
 /// Words before an hour,

@@ -17,6 +17,7 @@ use super::crossing::Crossings;
 use super::graph::{Ambient, Kind, Look, Node, fill, is_run, schema_at};
 use super::ground;
 use super::label::{Label, Level, Readers};
+use super::moments;
 use super::session;
 use crate::deployment::{SecrecyLevel, Standing, is_path_kind};
 use crate::effects::{By, Open, Touch};
@@ -502,7 +503,7 @@ fn restores(done: &Expr, at: &Pointer, before: &Value) -> bool {
             let alike = set * before > 0.0 && before.abs() <= 3.0 * set.abs() && set.abs() <= 3.0 * before.abs();
             alike || before == -set || (set == 0.0 && (1.0..=5.0).contains(&before))
         }
-        (Value::String(set), Value::String(before)) => ground::is_near(set, before) || is_version_before(before, set),
+        (Value::String(set), Value::String(before)) => moments::is_near(set, before) || is_version_before(before, set),
         _ => false,
     }
 }
@@ -520,7 +521,7 @@ fn is_version_before(before: &str, set: &str) -> bool {
 fn is_bounded(node: &Node, value: Option<&Value>, schema: &Value) -> bool {
     let listed = schema.get("enum").is_some() || schema.get("type").is_some_and(|kind| kind == "boolean");
     let small = matches!(node.capacity, Some(Capacity::Bool | Capacity::Enum | Capacity::Date));
-    let said = value.is_some_and(|v| v.is_boolean() || v.as_str().is_some_and(ground::is_moment));
+    let said = value.is_some_and(|v| v.is_boolean() || v.as_str().is_some_and(moments::is_moment));
     listed || small || (node.kind == Kind::Literal && said)
 }
 
