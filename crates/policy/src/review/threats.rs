@@ -154,7 +154,11 @@ fn is_kept_from(lost: &Touch, step: &Prepared<'_>, touch: &Touch) -> bool {
 /// Expectations that always hold, where they take the place of the one that a step has by itself, or where an act waits for them.
 pub(super) fn vacuous(steps: &[Prepared<'_>], i: usize) -> Vec<Reason> {
     let Some(prepared) = steps.get(i) else { return Vec::new() };
-    let waits = |step: &Prepared<'_>| step.has_effect() && step.step.after.contains(&prepared.step.id);
+    // A note of what was found is no act that should have waited for it.
+    let acts = |step: &Prepared<'_>| {
+        step.goal.conditional || step.derived.touches.iter().any(|t| !t.effect.is_harmless() && t.seen().is_none())
+    };
+    let waits = |step: &Prepared<'_>| step.has_effect() && acts(step) && step.step.after.contains(&prepared.step.id);
     let awaited = steps.iter().any(waits);
     if !prepared.has_effect() && !awaited {
         return Vec::new();
@@ -261,7 +265,10 @@ fn cannot_fail(expect: &Expect, strict: bool) -> Option<String> {
             // One line each: few answers have more, and an expression that holds for all of these holds for any such.
             let texts = ["", "a", "error: failed", "0", "\u{e9}x 1", "-/_.:{}[]"];
             let texts = if strict { texts.get(1..).unwrap_or(&[]) } else { &texts };
-            texts.iter().all(|text| regex.is_match(text)).then(|| format!("of {at} to match everything"))
+            // Where something depends on it, any word will not do either.
+            let words = ["open", "closed", "rejected", "not_found", "ok"];
+            let all = |texts: &[&str]| texts.iter().all(|text| regex.is_match(text));
+            (all(texts) || (strict && all(&words))).then(|| format!("of {at} to match everything"))
         }
         Expect::Output { at, is: Condition::Exists(true) } if strict || at.segments().is_empty() => {
             Some(format!("that there is an output {at}").trim_end().to_owned())

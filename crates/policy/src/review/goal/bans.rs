@@ -180,6 +180,14 @@ pub(super) fn of(goal: &Goal) -> Vec<Ban> {
             // "to Ann, not to Bob"
             ("not", "to" | "for" | "with") => bans.push(Ban { act: Act::Tell, things: things(goal, words, i + 2) }),
             // "nothing may be written", "delete nothing"
+            // "Nothing else changes" takes back nothing of what is asked for.
+            ("nothing", "else") => {}
+            // "Leave the sending to me"
+            ("leave", "the") if next(3) == "to" && next(2).ends_with("ing") => {
+                let left = words.get(i + 2);
+                let acts = ACTS.iter().filter(|(_, stems)| left.is_some_and(|word| word.is(stems)));
+                bans.extend(acts.map(|(act, _)| Ban { act: *act, things: Vec::new() }));
+            }
             // "Nothing to install here" says what there is.
             ("nothing", "to") if next(2) != "be" => {}
             ("nothing", _) => {

@@ -130,7 +130,11 @@ fn turned(text: &str) -> Option<[&str; 2]> {
     let before = text.get(..end)?;
     let cuts = [", but ", " but ", "; ", ". ", ": "].into_iter();
     let (at, from) = cuts.filter_map(|cut| before.rfind(cut).map(|at| (at, at + cut.len()))).max()?;
-    Some([text.get(from..end)?, text.get(..at)?])
+    let first = text.get(from..end)?;
+    // "Ann wants to read it first" is what Ann does.
+    let others =
+        [" wants to ", " want to ", " will ", " would like to ", "'ll "].iter().any(|words| first.contains(words));
+    (!others).then_some([first, text.get(..at)?])
 }
 
 /// Where a clause ends with "first", which says that it comes before what was said.

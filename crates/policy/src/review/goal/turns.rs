@@ -29,6 +29,7 @@ const TURNS: &[Turn] = &[
     (&["heads", "up"], "tell"),
     (&["pass|passing", "on|along"], "forward"),
     (&["bring", "up", "to", "date"], "update"),
+    (&["goes|moves|shifts|switches", "to|into|from"], "change"),
     (&["fill|filling", "in|out"], "write"),
     (&["write|note|jot|take", "down"], "write"),
     (&["take", "note"], "write"),

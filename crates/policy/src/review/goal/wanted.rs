@@ -54,7 +54,7 @@ pub(in crate::review) fn unwanted(request: &Request<'_>, prepared: &Prepared<'_>
         }
         Effect::Create | Effect::Update => {
             let more = |kind: &Kind| !matches!(kind, Kind::Look | Kind::Tell);
-            is_path_kind(touch.kind) || wishes.asked.is_empty() || wishes.asked.iter().any(more) || object(touch)
+            is_path_kind(touch.kind) || wishes.asked.iter().any(more) || object(touch)
         }
     };
     !prepared.derived.touches.iter().filter(|touch| touch.by == By::Tool).all(wanted)
