@@ -26,6 +26,7 @@ const SOURCES: &[(&str, &str)] = &[
     ("develop", include_str!("catalogue/develop.txt")),
     ("families", include_str!("catalogue/families.txt")),
     ("further", include_str!("catalogue/further.txt")),
+    ("everyday", include_str!("catalogue/everyday.txt")),
 ];
 
 static CATALOGUE: LazyLock<HashMap<&'static str, Arc<Entry>>> = LazyLock::new(|| {

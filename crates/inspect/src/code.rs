@@ -129,6 +129,7 @@ impl Machine<'_> {
             self.find(FindingKind::DestroysHome, message);
         }
         self.decodes |= seen.decodes;
+        self.answered |= seen.connects;
         if seen.decodes && (seen.evaluates || seen.runs_unseen) {
             self.find(FindingKind::DecodeAndExecute, format!("the {} code runs what it decodes", language.name()));
         }
@@ -222,7 +223,22 @@ impl Machine<'_> {
             }
             return;
         }
-        let Some((does, method)) = table.find(name, lower) else {
+        let asks =
+            ["get", "post", "put", "patch", "request", "fetch", "open", "download", "send", "post_form", "mirror"];
+        let url = || {
+            argument(after, 0)
+                .and_then(<[Token]>::first)
+                .is_some_and(|first| matches!(first, Token::Text(text) if is_request(text)))
+        };
+        let found = table.find(name, lower);
+        if is_call && found.is_none_or(|(does, _)| does == Does::Nothing) && asks.contains(&lower) && url() {
+            self.does(language, Does::Connects, name, after, seen);
+            return;
+        }
+        let of_ruby = ["ENV.to_", "ENV.inspect", "ENV.each", "ENV.map", "ENV.collect", "ENV.select", "ENV.sort"];
+        seen.environment |= language == Language::Ruby && of_ruby.iter().any(|start| name.starts_with(start));
+        seen.environment |= language == Language::Perl && name == "ENV" && before == Some(&Token::Mark('%'));
+        let Some((does, method)) = found else {
             // Of a module that acts on the machine, what the tables do not have may do anything.
             if is_call && name.split_once('.').is_some_and(|(module, _)| table.guarded.contains(module)) {
                 let message = format!("`{name}` goes beyond what is analysed");
@@ -292,6 +308,11 @@ impl Machine<'_> {
             })
         {
             self.touch_path(Effect::Delete, &found, recursive);
+            return;
+        }
+        let of_url = |tokens: &[Token]| matches!(tokens.first(), Some(Token::Text(text)) if is_request(text));
+        if matches!(does, Does::Reads(_) | Does::Opens) && argument(after, 0).is_some_and(of_url) {
+            self.does(language, Does::Connects, name, after, seen);
             return;
         }
         // What stands for each of several constants is each of them.
@@ -373,10 +394,14 @@ impl Machine<'_> {
             Does::Environment => {
                 self.touch_other(Effect::Read, TargetKind::Process, "env");
                 let one = matches!(after.first(), Some(Token::Mark('[' | '.' | '(' | '{')));
-                seen.environment |= !one && matches!(name, "os.environ" | "process.env" | "ENV");
+                let all = matches!(name, "os.environ.items" | "os.environ.copy")
+                    || (name.starts_with("ENV.") && name != "ENV.fetch");
+                let of_php = matches!(name, "getenv") && argument(after, 0).is_none();
+                seen.environment |=
+                    all || of_php || (!one && matches!(name, "os.environ" | "process.env" | "ENV" | "_ENV"));
                 let whole =
                     !matches!(after.first(), Some(Token::Mark('[' | '.' | '('))) && language == Language::Python;
-                if whole {
+                if whole && !hands_on(&seen.tokens) {
                     self.find(FindingKind::EnvironmentDump, format!("`{name}` is the whole environment"));
                 }
             }
@@ -533,6 +558,41 @@ fn computed_call(language: Language, mark: char, next: Option<&Token>) -> bool {
         ('&', Some(Token::Mark('{' | '$'))) => language == Language::Perl,
         _ => false,
     }
+}
+
+/// Whether code does nothing with the environment but hand it on to a program: `run(…, env={**os.environ, …})`.
+fn hands_on(tokens: &[Token]) -> bool {
+    let tells = [
+        "print",
+        "pprint",
+        "dumps",
+        "dump",
+        "repr",
+        "str",
+        "write",
+        "write_text",
+        "urlopen",
+        "post",
+        "put",
+        "send",
+        "sendall",
+        "b64encode",
+        "join",
+        "items",
+        "format",
+    ];
+    let names = |list: &[&str]| {
+        tokens
+            .iter()
+            .any(|token| matches!(token, Token::Name(name) if list.contains(&name.rsplit('.').next().unwrap_or(name))))
+    };
+    let hands = tokens.windows(2).any(|pair| matches!(pair, [Token::Name(name), Token::Mark('=')] if name == "env"));
+    hands && !names(&tells)
+}
+
+/// Whether a text begins as the address of a request does.
+fn is_request(text: &str) -> bool {
+    ["http://", "https://", "ftp://"].iter().any(|scheme| text.starts_with(scheme))
 }
 
 /// Whether a name is that of a file that is open (perlfunc, "open").

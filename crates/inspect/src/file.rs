@@ -105,7 +105,10 @@ fn of_kind(name: &str, text: &str, context: &Context) -> Inspection {
         Some(language) => crate::code::code(language, text, context),
         None => match embedded(name, text) {
             Some(lines) => Inspection { unknowns: Vec::new(), ..crate::shell::shell(&lines, context) },
-            None => return obeyed(name, text),
+            None => match implant::compiled(name, text, context) {
+                Some(found) => return found,
+                None => return obeyed(name, text),
+            },
         },
     };
     if runs_by_itself(name, &context.home) {

@@ -59,6 +59,8 @@ pub(crate) struct Machine<'a> {
     pub(crate) decoded: Vec<String>,
     /// Whether code of another language decoded something.
     pub(crate) decodes: bool,
+    /// Whether code of another language talked to another machine.
+    pub(crate) answered: bool,
     /// The program under way, for [`Touch::by`].
     pub(crate) by: String,
     /// The position of the command under way, where it is one of the inspected text itself.
@@ -100,6 +102,7 @@ impl<'a> Machine<'a> {
             sockets: false,
             decoded: Vec::new(),
             decodes: false,
+            answered: false,
             by: String::new(),
             span: None,
             depth: 0,
@@ -246,10 +249,16 @@ impl<'a> Machine<'a> {
                 self.find(FindingKind::DestroysHome, format!("`{}` {verb} the home folder {name}", self.by));
             }
             _ if removes && effect == Effect::Delete && path::is_key_store(name, &self.context.home) => {
-                self.find(FindingKind::DestroysHome, format!("`{}` removes all keys in {name}", self.by));
+                self.find(FindingKind::DestroysHome, format!("`{}` removes all that is kept in {name}", self.by));
             }
             Place::Device if !effect.is_harmless() && effect != Effect::Execute => {
                 self.find(FindingKind::DestroysDevice, format!("`{}` writes to the device {name}", self.by));
+            }
+            Place::Kernel if !effect.is_harmless() && name == "/proc/sysrq-trigger" => {
+                self.find(
+                    FindingKind::DestroysSystem,
+                    format!("`{}` has the kernel stop, crash or restart the machine", self.by),
+                );
             }
             Place::Kernel if !effect.is_harmless() => {
                 self.find(FindingKind::KernelInterface, format!("`{}` writes to {name}", self.by));

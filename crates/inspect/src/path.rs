@@ -236,11 +236,30 @@ pub(crate) fn place(path: &str, home: &str) -> Place {
 const KEY_STORES: &[&str] =
     &[".ssh", ".gnupg", ".aws", ".password-store", ".local/share/keyrings", ".config/gcloud", ".azure", ".kube"];
 
-/// Whether a path names all of a folder in which somebody keeps keys.
+/// Folders of a home folder in which people keep what is theirs (XDG user directories, macOS).
+const OF_PEOPLE: &[&str] = &[
+    "Documents",
+    "Desktop",
+    "Pictures",
+    "Music",
+    "Videos",
+    "Movies",
+    "Library",
+    ".config",
+    ".local",
+    ".local/share",
+    ".thunderbird",
+    "Mail",
+];
+
+/// Whether a path names all of a folder in which somebody keeps keys, or what people keep for themselves.
 pub(crate) fn is_key_store(path: &str, home: &str) -> bool {
     let folder = folder_of_all(path).unwrap_or(path).trim_end_matches('/');
     let below = |home: &str| {
-        folder.strip_prefix(home).and_then(|rest| rest.strip_prefix('/')).is_some_and(|rest| KEY_STORES.contains(&rest))
+        folder
+            .strip_prefix(home)
+            .and_then(|rest| rest.strip_prefix('/'))
+            .is_some_and(|rest| KEY_STORES.contains(&rest) || OF_PEOPLE.contains(&rest))
     };
     below(home) || below("/root")
 }

@@ -134,12 +134,19 @@ impl Machine<'_> {
     }
 
     fn catalogued(&mut self, entry: &catalogue::Entry, base: &str, rest: &[Word], stdin: &Stream) -> Stream {
+        let before = (std::mem::take(&mut self.decodes), std::mem::take(&mut self.answered));
         let mut out = self.apply(entry, rest, stdin);
+        // What code prints may be what it decoded or was sent.
+        let does = (std::mem::replace(&mut self.decodes, before.0), std::mem::replace(&mut self.answered, before.1));
+        out.decoded |= does.0;
+        out.remote |= does.1;
+        self.decodes |= does.0;
         if let Some(text) = out.text.take() {
             out.text = filter::apply(base, rest, text);
         }
         self.prints_credentials(base, rest, &mut out);
         self.lists_all(base, rest, &mut out);
+        self.clones(base, rest);
         self.records_people(base, rest, &mut out);
         out.decoded |= deeds::turns_letters(base, rest);
         out

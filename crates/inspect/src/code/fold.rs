@@ -37,6 +37,7 @@ pub(super) fn constants(tokens: &[Token], home: &str) -> Vec<Token> {
         }
         let folded = match token {
             Token::Name(name) => folded(name, rest, home),
+            Token::Text(text) => text.strip_prefix(super::lex::HOME).map(|rest| (format!("{home}{rest}"), 0)),
             _ => None,
         };
         match folded {
@@ -230,6 +231,26 @@ fn paths(tokens: &[Token]) -> Vec<(String, Word)> {
 /// Loops over names of files: `for p in Path("a").rglob("b")`, `for p in glob.glob("a/*")`.
 pub(super) fn loops(tokens: &[Token]) -> Vec<(String, Word)> {
     let mut out = paths(tokens);
+    // `Dir.glob("a/*").each { |f| … }`, `Dir["a/*"].each do |f| … end`, `glob("a/*").forEach(f => …)`
+    for (i, token) in tokens.iter().enumerate().take(MAX_TOKENS) {
+        if let (
+            Token::Name(list),
+            [
+                Token::Mark('(' | '['),
+                Token::Text(pattern),
+                Token::Mark(')' | ']'),
+                Token::Mark('.'),
+                Token::Name(method),
+                rest @ ..,
+            ],
+        ) = (token, tokens.get(i + 1..).unwrap_or_default())
+            && matches!(list.rsplit('.').next(), Some("glob" | "globSync" | "Dir" | "sync"))
+            && super::names::EACH.contains(&method.as_str())
+            && let Some(variable) = super::names::parameter_of(rest)
+        {
+            out.push((variable, Word::pattern(pattern)));
+        }
+    }
     for (i, token) in tokens.iter().enumerate().take(MAX_TOKENS) {
         if !matches!(token, Token::Name(name) if name == "for") || out.len() >= MAX_LOOPS {
             continue;

@@ -141,6 +141,9 @@ fn begins_match(before: &[Token]) -> bool {
     }
 }
 
+/// Stands for the home folder at the beginning of a text.
+pub(super) const HOME: char = '\u{f8fe}';
+
 /// The home folder, as texts that are put together begin with it.
 const HOMES: &[&str] = &[
     "{os.environ['HOME']}",
@@ -168,7 +171,7 @@ const HOMES: &[&str] = &[
 fn at_home(text: &str) -> Option<Token> {
     let rest = HOMES.iter().find_map(|home| text.strip_prefix(home))?;
     let constant = (rest.is_empty() || rest.starts_with('/')) && !rest.contains(['{', '$', '@']);
-    constant.then(|| Token::Text(format!("~{rest}")))
+    constant.then(|| Token::Text(format!("{HOME}{rest}")))
 }
 
 /// Whether a slash after a bracket that should divide may begin a pattern all the same (`if (x) /'/.test(y)`): then a quote before the next slash of

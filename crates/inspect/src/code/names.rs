@@ -129,9 +129,19 @@ pub(super) fn settled(language: Language, tokens: &[Token]) -> Vec<Token> {
     let mut out: Vec<Token> = Vec::with_capacity(tokens.len());
     for (i, token) in tokens.iter().enumerate() {
         let rest = tokens.get(i + 1..).unwrap_or_default();
+        let called = matches!(rest.first(), Some(Token::Mark('(')));
         let own = match token {
             Token::Name(name) if !assigns(rest) => texts.get(name),
             _ => None,
+        };
+        // `$f("x")` calls what `$f` names; in other languages a text is no function.
+        let own = match own {
+            Some(text) if called && language == Language::Php => {
+                out.pop();
+                out.push(Token::Name(text.clone()));
+                continue;
+            }
+            own => own.filter(|_| !called),
         };
         let Some(text) = own.cloned().or_else(|| if let Token::Text(text) = token { Some(text.clone()) } else { None })
         else {
@@ -240,7 +250,7 @@ pub(super) fn lists(tokens: &[Token]) -> Lists {
 }
 
 /// Methods that call a function for each of a list.
-const EACH: &[&str] = &["forEach", "map", "each", "flatMap", "filter", "some", "every"];
+pub(super) const EACH: &[&str] = &["forEach", "map", "each", "flatMap", "filter", "some", "every", "each_entry"];
 
 /// The variable of a loop whose list follows: `for x in`, `for (const x of`, `for my $x`.
 fn loop_of(before: &[Token]) -> Option<String> {
@@ -258,7 +268,7 @@ fn loop_of(before: &[Token]) -> Option<String> {
 }
 
 /// The parameter of a function that follows: `(x => `, `((x) => `, `{ |x| `, `do |x| `, `(function(x)`.
-fn parameter_of(rest: &[Token]) -> Option<String> {
+pub(super) fn parameter_of(rest: &[Token]) -> Option<String> {
     let rest = match rest {
         [Token::Mark('('), Token::Name(word), Token::Mark('('), rest @ ..] if word == "function" => rest,
         [Token::Mark('('), Token::Mark('('), rest @ ..] | [Token::Mark('{'), Token::Mark('|'), rest @ ..] => rest,

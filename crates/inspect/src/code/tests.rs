@@ -96,7 +96,7 @@ fn code_that_hides_what_it_calls_is_unknown_or_found() {
         (Node, "['id'].map(require('child_process').execSync)"),
         (Node, "eval(String.fromCharCode(105))"),
         (Php, "('sys' . 'tem')('id');"),
-        (Php, "$f = 'system'; $f('id');"),
+        (Php, "$f = trim($argv[1]); $f('id');"),
         (Php, "array_map('system', ['id']);"),
         (Php, "usort($a, 'system');"),
         (Perl, "&{'f'}('id')"),

@@ -1,7 +1,11 @@
 //! What is written into a project and makes it obey or deceive once it runs: a request's words that are run as a command, results of
 //! tests that are made up.
 
-use crate::inspection::FindingKind;
+use countersign_plan::inspection::{Context, Inspection};
+use countersign_plan::tool::TargetKind;
+use countersign_plan::verdict::Decision;
+
+use crate::inspection::{Build as _, FindingKind};
 
 /// What a request says, in the frameworks of the languages that servers are written in (their manuals).
 const SAID: &[&str] = &[
@@ -197,4 +201,112 @@ fn begins(text: &str, named: &[&str]) -> bool {
         }
     }
     false
+}
+
+/// Calls of compiled languages that start a program, with what stands before the line or the words (the libraries of Go, Rust, C, Java,
+/// Kotlin, C# and Swift).
+const STARTS: &[&str] = &[
+    "exec.Command(",
+    "exec.CommandContext(",
+    "Command::new(",
+    "system(",
+    "popen(",
+    "getRuntime().exec(",
+    "ProcessBuilder(",
+    "Process.Start(",
+    "execSync(",
+    "execl(",
+    "execlp(",
+    "execvp(",
+    "execve(",
+    "syscall.Exec(",
+];
+
+/// What connects.
+const CONNECTS: &[&str] = &[
+    "net.Dial(",
+    "net.DialTimeout(",
+    "TcpStream::connect",
+    "new Socket(",
+    "socket(AF_INET",
+    "socket(PF_INET",
+    "TcpClient(",
+    "net.connect(",
+    "Socket.Connect",
+];
+
+/// What removes a folder with all below.
+const REMOVES: &[&str] = &[
+    "os.RemoveAll(",
+    "remove_dir_all(",
+    "deleteRecursively(",
+    "FileUtils.deleteDirectory(",
+    "Directory.Delete(",
+    "removeItem(",
+    "remove_all(",
+    "rmSync(",
+    "rimraf(",
+    "FileUtils.cleanDirectory(",
+];
+
+/// What the home folder is called there.
+const HOMES: &[&str] = &[
+    "UserHomeDir()",
+    "Getenv(\"HOME\")",
+    "var(\"HOME\")",
+    "home_dir()",
+    "user.home",
+    "NSHomeDirectory",
+    "homeDirectoryForCurrentUser",
+    "getenv(\"HOME\")",
+    "SpecialFolder.UserProfile",
+    "os.homedir()",
+    "homedir()",
+    "(\"/\")",
+    "(\"/home\")",
+    "(\"/etc\")",
+    "process.env.HOME",
+];
+
+/// What code of a compiled language does that is grave, by the calls that stand in it; nothing of other files.
+pub(super) fn compiled(name: &str, text: &str, context: &Context) -> Option<Inspection> {
+    let suffix = name.rsplit('/').next().and_then(|last| last.rsplit_once('.')).map_or("", |(_, suffix)| suffix);
+    let known = [
+        "go", "rs", "c", "cc", "cpp", "cxx", "h", "hpp", "java", "kt", "kts", "cs", "swift", "scala", "ts", "tsx",
+        "mts", "zig", "d", "nim",
+    ];
+    if !known.contains(&suffix) {
+        return None;
+    }
+    let mut out = Inspection::default();
+    let says = |list: &[&str]| list.iter().any(|part| text.contains(part));
+    let started: Vec<&str> = STARTS
+        .iter()
+        .flat_map(|call| text.match_indices(call).take(16).map(|(at, _)| text.get(at + call.len()..).unwrap_or("")))
+        .collect();
+    if says(CONNECTS) && (!started.is_empty() || says(&["/bin/sh", "/bin/bash", "dup2("])) {
+        out.find(FindingKind::ReverseShell, None, format!("{name} connects a program to a socket"));
+    }
+    let home = says(HOMES);
+    let removes = text.lines().any(|line| REMOVES.iter().any(|call| line.contains(call)));
+    if home && removes {
+        out.find(
+            FindingKind::DestroysHome,
+            None,
+            format!("{name} removes folders with all below, and speaks of the home folder or the root"),
+        );
+    }
+    for call in started {
+        let call = call.split([';', '\n']).next().unwrap_or(call);
+        // Every second part stands in quotes.
+        let words: Vec<&str> = call.split('"').skip(1).step_by(2).collect();
+        let line =
+            words.iter().find(|word| word.contains(' ')).map_or_else(|| words.join(" "), |line| (*line).to_owned());
+        let inner = crate::shell::shell(&line, context);
+        out.findings.extend(inner.findings.into_iter().filter(|finding| {
+            finding.kind == FindingKind::DownloadAndExecute || finding.kind.decision() == Decision::Block
+        }));
+        out.touches.extend(inner.touches.into_iter().filter(|touch| touch.kind == TargetKind::Host));
+    }
+    Some(out)
 }

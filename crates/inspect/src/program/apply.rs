@@ -293,6 +293,11 @@ impl Machine<'_> {
                 doing.reads = true;
                 self.touch_path(least(Effect::Update), word, recursive);
             }
+            // Names and rights of devices are no data of theirs.
+            Role::Read if matches!(self.by.as_str(), "ls" | "stat" | "file") && word.prefix().starts_with("/dev/") => {
+                doing.reads = true;
+                doing.read.list(vec![word.clone()]);
+            }
             Role::Read | Role::ReadTree => {
                 doing.reads = true;
                 let stream = if word.constant() == Some("-") {
@@ -480,7 +485,10 @@ impl Machine<'_> {
                         crate::catalogue::entry(&name).is_some().then(|| Word::text(name))
                     });
                     let command: Vec<Word> = program.into_iter().chain(parsed.command.iter().cloned()).collect();
-                    self.elsewhere(&command, &mounts(&parsed.values));
+                    if self.elsewhere(&command, &mounts(&parsed.values)) {
+                        doing.reads = true;
+                        doing.read.sources.insert("secret".to_owned());
+                    }
                     None
                 }
                 Role::Script(language) => Some(self.script_file(language, &parsed.command, stdin)),
@@ -523,15 +531,16 @@ impl Machine<'_> {
         self.start(rest.to_vec(), stdin.clone())
     }
 
-    /// A command on another machine or in a container: its paths are not ours, but what it does counts.
-    fn elsewhere(&mut self, command: &[Word], mounts: &[(String, String)]) {
+    /// A command on another machine or in a container: its paths are not ours, but what it does counts. Whether it shows what is kept
+    /// there as a secret.
+    fn elsewhere(&mut self, command: &[Word], mounts: &[(String, String)]) -> bool {
         let shown: Vec<String> = command.iter().map(Word::shown).collect();
         let what = format!("{} … {}", self.by, shown.join(" "));
         self.touch_other(Effect::Execute, TargetKind::Process, what);
         let constant: Option<Vec<String>> = command.iter().map(|word| word.constant().map(str::to_owned)).collect();
         let Some(words) = constant else {
             self.unknown(UnknownKind::Value, Effect::Execute, "what runs elsewhere shows only when the line runs");
-            return;
+            return false;
         };
         // Judged on its own: only what matters anywhere is taken over.
         let inner = match words.as_slice() {
@@ -539,6 +548,7 @@ impl Machine<'_> {
             words if self.by == "ssh" => crate::shell::shell(&words.join(" "), self.context),
             words => crate::shell::argv(words, self.context),
         };
+        let tells = inner.found(FindingKind::EnvironmentDump) || inner.found(FindingKind::Secret);
         let fetches = inner.found(FindingKind::DownloadAndExecute);
         for finding in inner.findings {
             self.find(finding.kind, finding.message);
@@ -577,6 +587,7 @@ impl Machine<'_> {
             let what = format!("{} … {}", self.by, shown.join(" "));
             self.touch_named(effect, &what);
         }
+        tells
     }
 
     fn output(&mut self, tags: &[&Tag], doing: Doing, stdin: &Stream) -> Stream {

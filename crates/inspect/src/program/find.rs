@@ -234,7 +234,7 @@ fn found(root: &Word, name: Option<&str>) -> Word {
 fn only_name(expression: &[Word]) -> Option<String> {
     let words: Option<Vec<&str>> = expression.iter().map(Word::constant).collect();
     let words = words?;
-    if words.iter().any(|word| matches!(*word, "-o" | "-or" | "!" | "-not" | "," | "(" | "-prune")) {
+    if words.iter().any(|word| matches!(*word, "-o" | "-or" | "!" | "-not" | "," | "(")) {
         return None;
     }
     let mut names = words.windows(2).filter_map(|pair| match pair {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use countersign_plan::tool::Effect;
 
-use crate::inspection::FindingKind;
+use crate::inspection::{FindingKind, UnknownKind};
 use crate::machine::{Machine, Stream, Word};
 
 /// What a shell that takes its orders from a named pipe reads.
@@ -101,10 +101,25 @@ impl Machine<'_> {
                 .windows(2)
                 .any(|pair| matches!(pair, [flag, id] if (flag.ends_with('u') || flag == "--uid") && id == "0"))
                 || words.iter().any(|word| matches!(word.as_str(), "-u0" | "-ou0" | "--uid=0")));
+        let without_password = base == "passwd"
+            && words.iter().any(|word| matches!(word.as_str(), "-d" | "--delete"))
+            && words.iter().any(|word| word == "root");
+        if without_password {
+            self.find(FindingKind::OpensToAnybody, format!("{} lets anybody be root", line()));
+        }
         if second_root {
             self.find(FindingKind::OpensToAnybody, format!("{} makes another name for root", line()));
         }
         self.scripts_of_package(base, &words);
+        self.lines_within(base, &words);
+        self.compiles(base, rest);
+        let compiles = matches!(
+            base,
+            "go" | "deno" | "bun" | "crystal" | "nim" | "dart" | "swift" | "scala" | "kotlin" | "java" | "zig" | "v"
+        );
+        if compiles && rest.iter().any(|word| self.held(word).remote) {
+            self.find(FindingKind::DownloadAndExecute, format!("{} runs what a host sent", line()));
+        }
     }
 
     /// Marks a list of all disks, or of everything of a kind.
@@ -232,6 +247,79 @@ impl Machine<'_> {
         for to in rest.iter().filter_map(address) {
             for from in &letter.sources {
                 self.leaves(from, &to);
+            }
+        }
+    }
+}
+
+impl Machine<'_> {
+    /// Shell lines inside of the commands that editors, debuggers and the like are given (vim(1), `:!`; gdb(1), `shell`; osascript(1),
+    /// `do shell script`; Emacs manual, "Shell"): what is grave in them counts.
+    fn lines_within(&mut self, base: &str, words: &[String]) {
+        let quoted = |text: &str| text.split('"').nth(1).map(str::to_owned);
+        let line = |word: &String| -> Option<String> {
+            let after = |mark: &str| word.split_once(mark).map(|(_, rest)| rest);
+            match base {
+                "vim" | "vi" | "nvim" | "view" | "ex" | "ed" => after("!").map(str::to_owned),
+                "gdb" | "lldb" | "rr" => ["shell ", "!", "platform shell "]
+                    .iter()
+                    .find_map(|mark| word.strip_prefix(mark))
+                    .map(str::to_owned),
+                "osascript" => after("do shell script").and_then(quoted),
+                "emacs" | "emacsclient" => after("shell-command").and_then(quoted),
+                "expect" => after("spawn ").map(str::to_owned),
+                "tmux" | "screen" => word.contains([' ', ';']).then(|| word.clone()),
+                _ => None,
+            }
+        };
+        for line in words.iter().take(16).filter_map(line) {
+            let inner = crate::shell::shell(&line, self.context);
+            self.absorb_grave(inner);
+        }
+    }
+
+    /// `git clone URL`: what is run of it is the host's, where that is none that the deployment knows.
+    pub(super) fn clones(&mut self, base: &str, rest: &[Word]) {
+        let words: Vec<String> = rest.iter().map(Word::shown).collect();
+        let Some(at) = words.iter().position(|word| word == "clone").filter(|_| base == "git" || base == "hg") else {
+            return;
+        };
+        let mut operands = rest
+            .iter()
+            .skip(at + 1)
+            .filter(|word| !word.shown().starts_with('-'))
+            .skip_while(|word| !word.shown().contains("://"));
+        let (Some(url), to) = (operands.next(), operands.next()) else { return };
+        let name = url.shown();
+        let name = name.trim_end_matches('/').rsplit('/').next().unwrap_or("").trim_end_matches(".git").to_owned();
+        let from = Stream { remote: true, ..Stream::unknown() };
+        self.unpacks(&from, Some(to.unwrap_or(&Word::text(name))));
+    }
+}
+
+impl Machine<'_> {
+    /// A compiler or a runner of compiled code over what the line itself wrote: what is grave in that counts. What stands on standard
+    /// input is not read.
+    fn compiles(&mut self, base: &str, rest: &[Word]) {
+        const COMPILE: &[&str] = &[
+            "go", "gcc", "g++", "cc", "c++", "clang", "clang++", "tcc", "rustc", "javac", "java", "kotlinc", "kotlin",
+            "swift", "swiftc", "scala", "csc", "tsx", "ts-node", "deno", "bun", "zig", "nim", "dmd", "ldc2", "dotnet",
+        ];
+        if !COMPILE.contains(&base) {
+            return;
+        }
+        for word in rest {
+            if matches!(word.constant(), Some("/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0")) {
+                self.unknown(
+                    UnknownKind::Code,
+                    Effect::Execute,
+                    format!("`{base}` takes code from its input, which is not analysed"),
+                );
+            }
+            let [path] = self.paths(word).try_into().unwrap_or_else(|_| [String::new()]);
+            if let Some(text) = self.files.get(&path).and_then(|file| file.text.clone()) {
+                let inner = crate::file::file(&path, &text, self.context);
+                self.absorb_grave(inner);
             }
         }
     }

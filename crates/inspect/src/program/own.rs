@@ -12,6 +12,10 @@ use crate::machine::{Machine, Stream, Word};
 /// Tools by which JavaScript projects are checked, built, tested and documented, under the names of their packages. None of them
 /// runs code that its arguments hold, publishes, or works on a database.
 const DEVELOPED_WITH: &[&str] = &[
+    "@arethetypeswrong/cli",
+    "@biomejs/biome",
+    "@redocly/cli",
+    "@stoplight/spectral-cli",
     "api-extractor",
     "astro",
     "attw",
@@ -148,6 +152,12 @@ impl Machine<'_> {
         let flag = |word: &&Word| matches!(word.constant(), Some("--no" | "--no-install" | "-q" | "--quiet" | "--bun"));
         let (tool, rest) = rest.get(rest.iter().take_while(flag).count()..)?.split_first()?;
         let name = tool.constant().filter(|name| DEVELOPED_WITH.contains(name))?;
+        let name = name
+            .rsplit('/')
+            .next()
+            .filter(|last| *last != "cli")
+            .or_else(|| name.split(['@', '/']).nth(1))
+            .unwrap_or(name);
         let words = std::iter::once(Word::text(format!("node_modules/.bin/{name}"))).chain(rest.iter().cloned());
         Some(self.start(words.collect(), stdin.clone()))
     }
@@ -244,6 +254,39 @@ impl Machine<'_> {
         Some(Stream::unknown())
     }
 
+    /// `python -m MODULE`, where that is a tool by which projects are built, a module of the project's own by its dotted name, or the
+    /// server of a folder for this machine alone (Python documentation, "Command line and environment", "http.server").
+    pub(super) fn own_module(&mut self, module: &str, rest: &[Word]) -> bool {
+        let words: Vec<String> = rest.iter().map(Word::shown).collect();
+        if module == "http.server" {
+            let bound = words.iter().enumerate().find_map(|(i, word)| match word.as_str() {
+                "-b" | "--bind" => words.get(i + 1).map(String::as_str),
+                word => word.strip_prefix("--bind="),
+            });
+            let folder = words
+                .iter()
+                .position(|word| word == "-d" || word == "--directory")
+                .and_then(|at| rest.get(at + 1).cloned());
+            let local = bound.is_some_and(crate::host::is_loopback) && !words.iter().any(|word| word == "--cgi");
+            if local {
+                self.touch_path(Effect::Read, &folder.unwrap_or_else(|| Word::text(".")), true);
+            }
+            return local;
+        }
+        let first = module.split('.').next().unwrap_or(module);
+        let plain = module.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '.'));
+        let own = module.contains('.')
+            && crate::catalogue::entry(module).is_none()
+            && crate::catalogue::entry(first).is_none()
+            && !FAR_REACHING.contains(&first);
+        if !plain || !(own || MODULES.contains(&module)) {
+            return false;
+        }
+        self.touch_path(Effect::Execute, &Word::text("."), true);
+        self.touch_path(Effect::Update, &Word::text("."), true);
+        true
+    }
+
     /// A file that a program loads as code: what the line wrote there is run.
     pub(super) fn loads(&mut self, word: &Word) {
         self.touch_path(Effect::Execute, word, false);
@@ -296,6 +339,111 @@ impl Machine<'_> {
         }
     }
 }
+
+/// Modules by which Python projects are built, checked and shown, and that are no programs of another name (their manuals).
+const MODULES: &[&str] = &[
+    "build",
+    "cantools",
+    "pytest_cov",
+    "slotscheck",
+    "pip_audit",
+    "piptools",
+    "pip_tools",
+    "flake8_json",
+    "sphinx.ext.autosummary.generate",
+    "grpc_tools.protoc",
+    "nuitka",
+    "pyperf",
+    "asv",
+    "memory_profiler",
+    "line_profiler",
+    "mkdocs",
+    "jupytext",
+    "ruff",
+    "pyclean",
+    "pip_licenses",
+    "licensecheck",
+    "installer",
+    "editables",
+    "wheel",
+    "check_manifest",
+    "readme_renderer",
+    "pyroma",
+    "rich.markdown",
+    "rich",
+    "textual",
+    "pygments",
+    "markdown",
+    "docutils",
+    "spacy",
+    "nltk.downloader",
+    "ipykernel",
+    "pybind11",
+    "numpy.f2py",
+    "nanobind",
+    "mypyc",
+    "vulture",
+    "xdoctest",
+    "hypothesis",
+    "tqdm",
+    "humanize",
+    "black",
+    "isort",
+    "doctest",
+    "unittest",
+];
+
+/// Libraries by whose modules other machines are talked to or the machine is changed.
+const FAR_REACHING: &[&str] = &[
+    "impacket",
+    "scapy",
+    "pwn",
+    "pwnlib",
+    "paramiko",
+    "fabric",
+    "boto",
+    "boto3",
+    "botocore",
+    "awscli",
+    "azure",
+    "google",
+    "googleapiclient",
+    "requests",
+    "httpx",
+    "aiohttp",
+    "urllib",
+    "urllib3",
+    "websockets",
+    "twisted",
+    "pip",
+    "IPython",
+    "jupyter",
+    "notebook",
+    "ansible",
+    "xmlrpc",
+    "http",
+    "telnetlib",
+    "ftplib",
+    "smtplib",
+    "idlelib",
+    "multiprocessing",
+    "asyncio",
+    "wsgiref",
+    "pyftpdlib",
+    "uploadserver",
+    "updog",
+    "celery",
+    "ensurepip",
+    "venv",
+    "site",
+    "ctypes",
+    "socketserver",
+    "aiosmtpd",
+    "telethon",
+    "pyrogram",
+    "discord",
+    "slack_sdk",
+];
 
 /// Whether a property of a unit only bounds what it may use (systemd.resource-control(5)).
 fn is_limit(property: &str) -> bool {

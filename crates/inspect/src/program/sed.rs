@@ -19,6 +19,9 @@ impl Machine<'_> {
             }
             return;
         };
+        if switches_off(&script) {
+            self.find(FindingKind::DisablesProtection, format!("`{}` switches a check off", self.by));
+        }
         if falsifies(&script) {
             let message = format!("`{}` rewrites what tests say, and not what they are about", self.by);
             self.find(FindingKind::DisablesProtection, message);
@@ -159,4 +162,27 @@ fn past(text: &str, mark: char) -> Option<(&str, &str)> {
         }
     }
     None
+}
+
+/// Whether a script writes what switches a check of certificates, hosts or logins off where it was not (the manuals of requests, Node,
+/// Go, OpenSSH, curl and PostgreSQL).
+fn switches_off(script: &str) -> bool {
+    const OFF: &[&str] = &[
+        "verify=false",
+        "rejectunauthorized:false",
+        "insecureskipverify:true",
+        "check_hostname=false",
+        "cert_none",
+        "csrf_exempt",
+        "permitrootloginyes",
+        "passwordauthenticationyes",
+        "permitemptypasswordsyes",
+        "stricthostkeycheckingno",
+        "ssl_verify=false",
+        "sslverify=false",
+        "strict-ssl=false",
+        "allow_anonymoustrue",
+    ];
+    let tight: String = script.chars().filter(|c| !c.is_whitespace()).flat_map(char::to_lowercase).collect();
+    tight.starts_with(['s', '/', '1', '$']) && OFF.iter().any(|off| tight.rfind(off).is_some_and(|at| at > 2))
 }

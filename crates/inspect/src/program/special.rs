@@ -49,6 +49,7 @@ impl Machine<'_> {
             "dd" => self.dd(rest, stdin),
             "tar" | "gtar" | "bsdtar" => self.tar(rest, stdin),
             "basename" | "dirname" => return super::own::part_of_name(name, rest),
+            "seq" => return numbers(rest),
             "npx" | "bunx" | "pnpx" => return self.projects_own(rest, stdin),
             "crontab" => return self.table_of_jobs(rest, stdin),
             "systemctl" => return self.own_units(rest),
@@ -69,7 +70,12 @@ impl Machine<'_> {
         let flags = |word: &&Word| matches!(word.constant(), Some("-u" | "-B" | "-I" | "-s" | "-E" | "-O" | "-q"));
         let at = rest.iter().take_while(flags).count();
         let (Some("-m"), Some(_)) = (rest.get(at).and_then(Word::constant), rest.get(at + 1)) else { return None };
-        Some(self.start(rest.get(at + 1..).unwrap_or_default().to_vec(), stdin.clone()))
+        let words = rest.get(at + 1..).unwrap_or_default();
+        let module = words.first().and_then(Word::constant).unwrap_or("").to_owned();
+        if self.own_module(&module, words.get(1..).unwrap_or_default()) {
+            return Some(Stream::unknown());
+        }
+        Some(self.start(words.to_vec(), stdin.clone()))
     }
 
     /// `sh`, `bash` and their kin.
@@ -446,4 +452,17 @@ fn items(input: &Stream, delimiter: Option<char>, lines: bool) -> Vec<Word> {
             vec![word]
         }
     }
+}
+
+/// What `seq` writes where that is a short list of whole numbers (seq(1)).
+fn numbers(rest: &[Word]) -> Option<Stream> {
+    let numbers: Vec<u32> =
+        rest.iter().map(|word| word.constant().and_then(|text| text.parse().ok())).collect::<Option<_>>()?;
+    let (first, last) = match numbers.as_slice() {
+        [last] => (1, *last),
+        [first, last] => (*first, *last),
+        _ => return None,
+    };
+    (last >= first && last - first < 32)
+        .then(|| Stream::constant((first..=last).map(|n| format!("{n}\n")).collect::<String>()))
 }

@@ -292,6 +292,18 @@ fn said(word: &str, database: bool) -> Option<bool> {
     let parts: Vec<&str> = bare.split([':', '-', '_', '.', '/', '=']).collect();
     let takes = parts.iter().any(|part| TAKES.contains(part));
     let again = parts.iter().any(|part| MADE_AGAIN.contains(part));
+    let queued = |part: &&str| {
+        matches!(
+            *part,
+            "queue" | "queues" | "sidekiq" | "resque" | "celery" | "jobs" | "messenger" | "horizon" | "amqp" | "mq"
+        )
+    };
+    if !option
+        && parts.iter().any(queued)
+        && parts.iter().any(|part| matches!(*part, "clear" | "empty" | "drain" | "purge" | "flush"))
+    {
+        return Some(false);
+    }
     let negated = parts.first() == Some(&"no");
     if !takes || again || negated {
         return None;

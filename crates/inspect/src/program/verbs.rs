@@ -200,6 +200,10 @@ impl Machine<'_> {
             matches!(value, "sh" | "bash" | "dash" | "zsh" | "/bin/sh" | "/bin/bash" | "/usr/bin/bash" | "/bin/dash");
         let runs = matches!(name, "SHELL" | ".SHELLFLAGS" | "MAKE" | "MAKEFLAGS" | "MAKEFILES" | "PATH")
             || name.starts_with("LD_");
+        if runs && !usual && value.contains(' ') {
+            let inner = crate::shell::shell(value, self.context);
+            self.absorb_grave(inner);
+        }
         if runs && !usual {
             self.find(FindingKind::LoadsCode, format!("{text} decides what runs the recipes of `{}`", self.by));
         }

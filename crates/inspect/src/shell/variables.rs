@@ -21,6 +21,7 @@ impl Machine<'_> {
                 Variable::Scalar(word) => word.shown(),
                 Variable::Array(_) | Variable::Unset | Variable::Unknown => "…".to_owned(),
             };
+            self.runs_later(&shown);
             if !matches!(value, Variable::Unset) && !shown.is_empty() {
                 self.find(FindingKind::LoadsCode, format!("the variable {name}={shown} decides which code runs"));
             }

@@ -122,6 +122,7 @@ pub(super) const TRUSTED: &[Line] = &[
     line("**/.woodpecker.{yml,yaml}", SERVICE),
     line("**/.{drone,travis}.yml", SERVICE),
     line("**/.buildkite/**", SERVICE),
+    line("**/CODEOWNERS", SERVICE),
     line("**/bitbucket-pipelines.yml", SERVICE),
     line("**/.devcontainer/**", START),
     line("**/.envrc", START),

@@ -88,9 +88,13 @@ impl Deriving<'_> {
     }
 
     pub(super) fn take_over(&mut self, inspection: &Inspection, by: By) {
-        let outsider = inspection.touches.iter().any(|touch| {
-            matches!(touch.kind, TargetKind::Host | TargetKind::Url) && self.standing_of(&touch.name) == Standing::Other
-        });
+        // Where no host is named, nobody knows who sends it.
+        let mut hosts = inspection
+            .touches
+            .iter()
+            .filter(|touch| matches!(touch.kind, TargetKind::Host | TargetKind::Url))
+            .peekable();
+        let outsider = hosts.peek().is_none() || hosts.any(|touch| self.standing_of(&touch.name) == Standing::Other);
         for finding in &inspection.findings {
             let decision = match finding.kind {
                 // From a host that the deployment knows people are asked.

@@ -17,6 +17,27 @@ const MAX_MARKS: usize = 512;
 /// Whether a pattern of a command (`*`, `?`, `[…]`, `**`) and a pattern of a deployment can name the same absolute path. Both begin
 /// with `/` or with `**`. As in a shell, a wildcard at the start of a name does not stand for a leading dot; `**` does.
 pub(super) fn meet(command: &str, known: &str) -> bool {
+    let mut left = MAX_ALTERNATIVES;
+    alternatives(known, &mut left).iter().any(|known| meets(command, known))
+}
+
+/// The most alternatives of a pattern that are told apart; beyond them they count as anything.
+const MAX_ALTERNATIVES: usize = 64;
+
+/// The patterns that one with `{a,b}` stands for.
+fn alternatives(known: &str, left: &mut usize) -> Vec<String> {
+    let parts = known.split_once('{').and_then(|(head, rest)| Some((head, rest.split_once('}')?)));
+    match parts {
+        Some((head, (inner, tail))) if *left > 0 && !inner.contains('{') && !head.ends_with('\\') => {
+            *left = left.saturating_sub(inner.matches(',').count() + 1);
+            let each = inner.split(',').map(|one| format!("{head}{one}{tail}"));
+            each.flat_map(|one| alternatives(&one, left)).collect()
+        }
+        _ => vec![known.to_owned()],
+    }
+}
+
+fn meets(command: &str, known: &str) -> bool {
     let a = components(command);
     let b = components(known);
     if a.len() > MAX_COMPONENTS || b.len() > MAX_COMPONENTS {
@@ -158,6 +179,7 @@ mod tests {
             ("/w/app.log*", "**/*.key"),
             ("/w/hero-*", "**/*.pem"),
             ("/w/n*", "**/*.pem"),
+            ("/w/core.*", "**/{site,user}custom.py"),
         ] {
             assert!(!meet(command, known), "{command} {known}");
         }
