@@ -171,9 +171,20 @@ impl Machine<'_> {
             if let (Some(called), Some(given)) = (constant.as_deref().filter(|_| applies), argument(after, 1))
                 && !table.dynamic.contains(called)
             {
-                let call: Vec<Token> =
-                    std::iter::once(Token::Mark('(')).chain(given.iter().cloned()).chain([Token::Mark(')')]).collect();
-                self.name(language, table, called, None, &call, seen);
+                // Of a list each is given by itself: what one call would take for a program and its words are several lines.
+                let listed = matches!(given.first(), Some(Token::Mark('[')));
+                let each: Vec<&[Token]> = if listed {
+                    given
+                        .split(|token| matches!(token, Token::Mark('[' | ']' | ',')))
+                        .filter(|one| !one.is_empty())
+                        .collect()
+                } else {
+                    vec![given]
+                };
+                for one in each {
+                    let call = std::iter::once(Token::Mark('(')).chain(one.iter().cloned()).chain([Token::Mark(')')]);
+                    self.name(language, table, called, None, &call.collect::<Vec<_>>(), seen);
+                }
                 return;
             }
             match constant {
