@@ -7,6 +7,7 @@ mod deeds;
 mod filter;
 mod find;
 mod grave;
+mod handed;
 mod options;
 mod own;
 mod script;

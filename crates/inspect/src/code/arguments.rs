@@ -1,0 +1,135 @@
+//! What stands where a call has its arguments, and what some tokens of a code say by themselves.
+
+use super::Language;
+use super::lex::Token;
+
+/// Whether code walks through the home folder and writes, removes or renames what it comes upon.
+pub(super) fn ruins_home(tokens: &[Token], home: &str) -> bool {
+    let called = |token: &Token, list: &[&str]| matches!(token, Token::Name(name) if list.contains(&name.rsplit(['.', ':']).next().unwrap_or(name)));
+    let calls = |list: &[&str]| tokens.iter().any(|token| called(token, list));
+    let says = |list: &[&str]| tokens.iter().any(|t| matches!(t, Token::Text(text) if list.contains(&text.as_str())));
+    let opens = says(&["w", "wb", "r+b", "rb+", "wb+", "r+"]);
+    says(&[home, "~"])
+        && calls(&["walk", "rglob"])
+        && (calls(&["unlink", "remove", "rmtree", "rename", "write_bytes", "truncate", "unlinkSync", "rmSync"])
+            || (opens && calls(&["write"])))
+}
+
+/// Whether a mark and what follows call something that has no name: `x["f"](…)`, `("a" . "b")(…)`, `&{"f"}(…)`.
+pub(super) fn computed_call(language: Language, mark: char, next: Option<&Token>) -> bool {
+    match (mark, next) {
+        (']', Some(Token::Mark('('))) => {
+            matches!(language, Language::Python | Language::Node | Language::Php | Language::Lua | Language::Ruby)
+        }
+        (')', Some(Token::Mark('('))) => matches!(language, Language::Php | Language::Lua),
+        ('&', Some(Token::Mark('{' | '$'))) => language == Language::Perl,
+        _ => false,
+    }
+}
+
+/// Whether code does nothing with the environment but hand it on to a program: `run(…, env={**os.environ, …})`.
+pub(super) fn hands_on(tokens: &[Token]) -> bool {
+    let tells = [
+        "print",
+        "pprint",
+        "dumps",
+        "dump",
+        "repr",
+        "str",
+        "write",
+        "write_text",
+        "urlopen",
+        "post",
+        "put",
+        "send",
+        "sendall",
+        "b64encode",
+        "join",
+        "items",
+        "format",
+    ];
+    let names = |list: &[&str]| {
+        tokens
+            .iter()
+            .any(|token| matches!(token, Token::Name(name) if list.contains(&name.rsplit('.').next().unwrap_or(name))))
+    };
+    let hands = tokens.windows(2).any(|pair| matches!(pair, [Token::Name(name), Token::Mark('=')] if name == "env"));
+    hands && !names(&tells)
+}
+
+/// Whether a text begins as the address of a request does.
+pub(super) fn is_request(text: &str) -> bool {
+    ["http://", "https://", "ftp://"].iter().any(|scheme| text.starts_with(scheme))
+}
+
+/// Whether a name is that of a file that is open (perlfunc, "open").
+pub(super) fn is_handle(name: &str) -> bool {
+    name.bytes().all(|b| b.is_ascii_uppercase() || b == b'_')
+}
+
+/// Whether a name without brackets is called: an argument follows.
+pub(super) fn takes_bare(after: &[Token]) -> bool {
+    matches!(after.first(), Some(Token::Text(_) | Token::Name(_) | Token::Built | Token::Number | Token::Command(_)))
+        || matches!(after.first(), Some(Token::Mark('$' | '@' | '[' | '%')))
+}
+
+/// The tokens of the `n`th argument of a call whose brackets follow, or of a call without brackets.
+pub(super) fn argument(after: &[Token], n: usize) -> Option<&[Token]> {
+    after.get(argument_place(after, n)?)
+}
+
+/// Where that stands.
+pub(super) fn argument_place(after: &[Token], n: usize) -> Option<std::ops::Range<usize>> {
+    let (bracketed, start) = match after.first() {
+        Some(Token::Mark('(')) => (true, 1),
+        _ => (false, 0),
+    };
+    let (mut depth, mut index, mut from) = (0_usize, 0, start);
+    for (i, token) in after.iter().enumerate().skip(start) {
+        match token {
+            Token::Mark('(' | '[' | '{') => depth += 1,
+            Token::Mark(')' | ']' | '}') if depth > 0 => depth -= 1,
+            Token::Mark(')' | ']' | '}') => {
+                return (index == n && i > from).then_some(from..i);
+            }
+            Token::Mark(',') if depth == 0 => {
+                if index == n {
+                    return (i > from).then_some(from..i);
+                }
+                index += 1;
+                from = i + 1;
+            }
+            Token::Mark(';') if depth == 0 && !bracketed => {
+                return (index == n && i > from).then_some(from..i);
+            }
+            _ => {}
+        }
+    }
+    (index == n && !bracketed && after.len() > from).then_some(from..after.len())
+}
+
+/// A string constant, or constants put together.
+pub(super) fn constant(tokens: &[Token]) -> Option<String> {
+    let mut out = String::new();
+    for token in tokens {
+        match token {
+            Token::Text(text) => out.push_str(text),
+            Token::Mark('+' | '.') => {}
+            Token::Mark(_) | Token::Name(_) | Token::Built | Token::Number | Token::Command(_) => return None,
+        }
+    }
+    (!tokens.is_empty()).then_some(out)
+}
+
+/// The first string anywhere in an argument: `("host", 80)`, `{host: "…"}`.
+pub(super) fn first_text(tokens: &[Token]) -> Option<String> {
+    tokens.iter().find_map(|token| if let Token::Text(text) = token { Some(text.clone()) } else { None })
+}
+
+/// The value of a keyword argument.
+pub(super) fn keyword(after: &[Token], name: &str) -> Option<String> {
+    after.windows(3).take_while(|w| !matches!(w, [Token::Mark(';'), ..])).find_map(|window| match window {
+        [Token::Name(key), Token::Mark('='), Token::Text(value)] if key == name => Some(value.clone()),
+        _ => None,
+    })
+}
