@@ -134,7 +134,9 @@ fn path(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch, seen: &Se
     // A pattern is as wide as its fixed part says.
     if changes && touch.pattern && touch.by == By::Command && !deployment.in_workspace(seen) {
         let folder = effects::literal_folder(&touch.name);
-        if deployment.has_own_below(folder) {
+        // Of one over the home folder or all of the machine more is to be said than that.
+        let wide = paths::is_within(deployment.home(), folder);
+        if !wide && deployment.has_own_below(folder) {
             let message = format!("{} reaches what belongs to Countersign", touch.name);
             found(Code::ResourceOwn, Decision::Block, message);
         }

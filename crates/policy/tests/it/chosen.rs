@@ -472,3 +472,18 @@ fn a_note_of_what_was_found_waits_for_nothing() {
     let act = json!({"id": "n", "action": "grant_role", "needs": ["g"], "args": {"to": "ann@company.example"}});
     assert!(codes(&after("", goal, steps(act))).contains(&Code::PlanExpectVacuous));
 }
+
+#[test]
+fn a_pattern_reaches_what_lies_below_its_fixed_part() {
+    let run = |command: &str| {
+        after(
+            "",
+            "Squeeze the old logs",
+            json!([{"id": "x", "action": "execute_command", "args": {"command": command}}]),
+        )
+    };
+    let state = "find ~/.countersign-state -name '*.log' -exec truncate -s 0 {} +";
+    assert_eq!(run(state).decision, Block, "{:#?}", run(state).reasons);
+    let home = "find ~ -name '*.conf' -exec sed -i s/a/b/ {} +";
+    assert!(!codes(&run(home)).contains(&Code::ResourceOwn));
+}
