@@ -1,6 +1,6 @@
 //! What a program's words add up to whatever it is: records of what happened that are erased, credentials that are printed, floods.
 
-use countersign_plan::tool::Effect;
+use countersign_plan::tool::{Effect, TargetKind};
 
 use super::only_asks;
 use crate::inspection::FindingKind;
@@ -174,6 +174,34 @@ impl Machine<'_> {
             self.judge_size(size);
         }
         self.judge_openings(base, &words);
+        if matches!(base, "npm" | "pnpm" | "yarn" | "bun")
+            && matches!(words.as_slice(), [pkg, set, ..] if pkg == "pkg" && set == "set")
+        {
+            self.replaces_packages(&words);
+        }
+    }
+
+    /// `npm pkg set overrides.NAME=npm:OTHER` has another package installed from then on (npm-pkg(1), package.json(5)).
+    fn replaces_packages(&mut self, words: &[String]) {
+        const WHERE: &[&str] =
+            &["overrides", "resolutions", "dependencies", "devDependencies", "optionalDependencies", "pnpm"];
+        let set = words.iter().filter_map(|word| word.split_once('='));
+        let replaced = set.filter(|(key, _)| WHERE.iter().any(|place| key.starts_with(place)));
+        let packages: Vec<String> = replaced
+            .map(|(key, value)| {
+                let version =
+                    value.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '^' | '~' | '>' | '<' | '*'));
+                let name = key.rsplit('.').next().unwrap_or(key);
+                if version {
+                    format!("package {name}@{value}")
+                } else {
+                    format!("package {}", value.trim_start_matches("npm:"))
+                }
+            })
+            .collect();
+        for package in packages {
+            self.touch_other(Effect::Execute, TargetKind::Other, package);
+        }
     }
 
     /// What lets anybody in, or takes a guard of a repository away.
