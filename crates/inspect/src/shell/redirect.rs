@@ -40,11 +40,12 @@ impl Machine<'_> {
                     let strip =
                         |text: &str| text.lines().map(|l| l.trim_start_matches('\t')).collect::<Vec<_>>().join("\n");
                     let text = word.constant().map(|t| if document.remove_tabs { strip(t) } else { t.to_owned() });
-                    stdin = Stream { text, ..Stream::default() };
+                    // What an expansion brings has its origin still.
+                    stdin = Stream { text, ..self.origin_of(&word) };
                 }
                 IoRedirect::HereString(_, word) => {
                     let word = self.single(&word.value);
-                    stdin = Stream { text: word.constant().map(|t| format!("{t}\n")), ..Stream::default() };
+                    stdin = Stream { text: word.constant().map(|t| format!("{t}\n")), ..self.origin_of(&word) };
                 }
                 IoRedirect::OutputAndError(word, append) => {
                     let path = self.single(&word.value);
