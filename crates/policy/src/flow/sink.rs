@@ -204,7 +204,10 @@ impl<'a> Court<'a> {
         if value.as_ref().is_some_and(|value| self.is_listed(tool, at, value)) {
             return Some(Means::Listed);
         }
-        if written && value.as_ref().is_some_and(|value| party.undoes.is_some_and(|done| restores(done, at, value))) {
+        // What it is done to, or which of many, is no value that a step has set.
+        let name = at.segments().last().map_or("", String::as_str);
+        let set = written && tool.target.arg.as_ref() != Some(at) && !ground::is_id(name);
+        if set && value.as_ref().is_some_and(|value| party.undoes.is_some_and(|done| restores(done, at, value))) {
             return Some(Means::Judged);
         }
         let schema = schema_at(&tool.args, at);

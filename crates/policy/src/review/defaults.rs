@@ -199,7 +199,8 @@ fn is_given(request: &Request<'_>, touch: &Touch) -> bool {
         .endpoint
         .as_ref()
         .is_some_and(|at| matches!(at.port, Some(80 | 443)) && at.host.to_string().ends_with(char::is_alphabetic));
-    touch.kind == TargetKind::Url && touch.by == By::Tool && usual && goal::names(request.pinned_goal, &touch.name)
+    let said = request.authentic && goal::names(request.pinned_goal, &touch.name);
+    touch.kind == TargetKind::Url && touch.by == By::Tool && usual && said
 }
 
 fn network(touch: &Touch, reads: bool) -> Option<Ask> {
