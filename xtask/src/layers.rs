@@ -47,7 +47,7 @@ const ROOMS: &[Room] = &[
         tree: Tree::Sync,
     },
     Room { name: "audit", floor: 3, depends_on: &["plan", "ledger"], tree: Tree::Sync },
-    Room { name: "eval", floor: 3, depends_on: &["plan", "policy", "habit", "inspect"], tree: Tree::Sync },
+    Room { name: "eval", floor: 3, depends_on: &["plan", "policy", "habit", "inspect", "evaluator"], tree: Tree::Sync },
     Room { name: "gate", floor: 3, depends_on: &["plan", "policy", "ledger"], tree: Tree::Sync },
     Room { name: "zygote", floor: 3, depends_on: &["plan", "sandbox", "wire"], tree: Tree::Sync },
     Room { name: "executor", floor: 3, depends_on: &["plan", "sandbox", "wire"], tree: Tree::Bare },

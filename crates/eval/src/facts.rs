@@ -3,7 +3,8 @@
 use countersign_habit::history::History;
 use countersign_plan::deed::{Deed, Departure};
 use countersign_plan::inspection::{Inspection, Subject};
-use countersign_policy::facts::{AsWritten, Below, Facts, NotInspected, PathFact};
+use countersign_plan::digest::Digest;
+use countersign_policy::facts::{AsWritten, Below, Evaluation, Facts, NotInspected, PathFact};
 
 /// No machine, but somebody who reads commands, code and texts, and what the agent did in the past.
 #[derive(Debug, Default)]
@@ -44,5 +45,41 @@ impl Facts for Written {
             None => inspection,
         };
         Ok(inspection)
+    }
+}
+
+/// The same, and what an evaluator said of the case at hand.
+pub(crate) struct Told<'a> {
+    pub(crate) facts: &'a Written,
+    pub(crate) said: Evaluation,
+}
+
+impl Facts for Told<'_> {
+    fn resolve(&self, path: &str) -> PathFact {
+        self.facts.resolve(path)
+    }
+
+    fn below(&self, dir: &str, wanted: &dyn Fn(&str) -> bool, limit: usize) -> Below {
+        self.facts.below(dir, wanted, limit)
+    }
+
+    fn recent_actions(&self) -> u32 {
+        self.facts.recent_actions()
+    }
+
+    fn evaluation(&self, _draft: Digest, _policy: Digest) -> Evaluation {
+        self.said.clone()
+    }
+
+    fn departure(&self, deed: &Deed) -> Departure {
+        self.facts.departure(deed)
+    }
+
+    fn program(&self, name: &str) -> Option<String> {
+        self.facts.program(name)
+    }
+
+    fn inspect(&self, subject: &Subject) -> Result<Inspection, NotInspected> {
+        self.facts.inspect(subject)
     }
 }

@@ -14,6 +14,7 @@ use countersign_policy::review::{Request, review};
 use serde_json::Value;
 
 use crate::case::{Case, Matter};
+use crate::facts::Told;
 use crate::suite::Suite;
 
 /// What was decided about a case.
@@ -43,9 +44,7 @@ pub(crate) fn judge(suite: &Suite, case: &Case, now: Timestamp) -> Judged {
     catch_unwind(AssertUnwindSafe(|| {
         // What came before was labelled when it happened.
         let session = remembered(suite, matter);
-        let begun = Instant::now();
-        let judged = decide(suite, matter, &session, now);
-        Judged { nanos: u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX), ..judged }
+        decide(suite, matter, &session, now)
     }))
     .unwrap_or_else(|_| Judged { fault: true, ..blocked(Code::InternalError, "judging ended in a panic") })
 }
@@ -74,11 +73,12 @@ fn remembered(suite: &Suite, matter: &Matter) -> Session {
 }
 
 fn decide(suite: &Suite, matter: &Matter, session: &Session, now: Timestamp) -> Judged {
+    let begun = Instant::now();
     let (draft, pinned) = match read(matter) {
         Ok(read) => read,
         Err(error) => return blocked(Code::PlanInvalid, &error.to_string()),
     };
-    let judged = review(&Request {
+    let request = Request {
         draft: &draft,
         manifest: &suite.manifest,
         deployment: &suite.deployment,
@@ -94,9 +94,16 @@ fn decide(suite: &Suite, matter: &Matter, session: &Session, now: Timestamp) -> 
         planner: Level::Open,
         session,
         now,
-    });
+    };
+    let mut judged = review(&request);
+    // A model's time is none of the gate's.
+    let nanos = u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
+    if let Some(evaluator) = suite.evaluator.as_ref().filter(|_| judged.is_for_evaluator()) {
+        let said = evaluator.ask(&request, &judged);
+        judged = review(&Request { facts: &Told { facts: &suite.facts, said }, ..request });
+    }
     let confirmed = judged.reasons.iter().any(|reason| reason.code == Code::FlowConfirmed);
-    Judged { decision: judged.decision, tier: judged.tier, reasons: judged.reasons, confirmed, fault: false, nanos: 0 }
+    Judged { decision: judged.decision, tier: judged.tier, reasons: judged.reasons, confirmed, fault: false, nanos }
 }
 
 /// The draft and the goal that it is pinned to, as the gate reads a submission.

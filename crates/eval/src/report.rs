@@ -119,6 +119,12 @@ pub struct CaseReport {
     pub micros: f64,
 }
 
+/// What models were asked, where one took part.
+fn evaluators(decided: &[Decided<'_>]) -> Option<String> {
+    let evaluator = decided.iter().find_map(|decided| decided.suite.evaluator.as_ref())?;
+    Some(format!("no person; a language model where nothing but rules of tier 2 asks ({evaluator})"))
+}
+
 impl Report {
     /// Counts what was decided; `with_cases` also tells case by case.
     #[must_use]
@@ -132,7 +138,7 @@ impl Report {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             build: if cfg!(debug_assertions) { "debug" } else { "release" }.to_owned(),
             at: settings.now,
-            decided_by: BY.to_owned(),
+            decided_by: evaluators(decided).unwrap_or_else(|| BY.to_owned()),
             half: settings.half,
             jobs: settings.jobs as u64,
             latency_covers: COVERS.to_owned(),

@@ -4,6 +4,7 @@
 
 use std::io::Read as _;
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 
 use countersign_plan::digest::Digest;
 use countersign_plan::document::{self, Bounds, DocumentError};
@@ -16,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::case::Case;
+use crate::evaluator::Evaluator;
 use crate::facts::Written;
 
 /// The name of this format.
@@ -70,6 +72,8 @@ pub struct Suite {
     pub(crate) changes: Changes,
     pub(crate) requester: Principal,
     pub(crate) facts: Written,
+    /// Who is asked where nothing but rules of tier 2 hold a case up; nobody where it was not asked for.
+    pub(crate) evaluator: Option<Arc<Evaluator>>,
     pub(crate) cases: Vec<Case>,
     /// What was read and does not take part in deciding.
     pub(crate) notes: Vec<String>,
@@ -188,9 +192,15 @@ impl Suite {
             changes,
             requester,
             facts,
+            evaluator: None,
             cases,
             notes,
         })
+    }
+
+    /// Has an evaluator asked where nothing but `verify` rules of tier 2 hold a case up.
+    pub fn evaluate_with(&mut self, evaluator: &Arc<Evaluator>) {
+        self.evaluator = Some(Arc::clone(evaluator));
     }
 
     /// Has the texts of every case scored beside the rules.

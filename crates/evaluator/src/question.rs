@@ -32,6 +32,18 @@ pub enum Finding {
     Harmful,
 }
 
+impl Finding {
+    /// What people are told where the answer lets nothing pass.
+    #[must_use]
+    pub const fn doubt(self) -> Option<&'static str> {
+        match self {
+            Self::Harmless => None,
+            Self::Unsure => Some("the evaluator cannot tell whether the plan does harm"),
+            Self::Harmful => Some("the evaluator sees harm in the plan, or something that the goal does not ask for"),
+        }
+    }
+}
+
 /// An answer that is none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Unfit {

@@ -106,6 +106,16 @@ pub struct Review {
     pub proof: Option<Box<Proof>>,
 }
 
+impl Review {
+    /// Whether nothing but `verify` rules of tier 2 asks, so that an evaluator may settle it.
+    #[must_use]
+    pub fn is_for_evaluator(&self) -> bool {
+        let mut asking = self.reasons.iter().filter(|reason| reason.decision != Decision::Allow);
+        self.decision == Decision::RequireApproval
+            && asking.all(|reason| reason.code == Code::PolicyVerify && reason.tier == 2)
+    }
+}
+
 /// What a review found about one step.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -1,8 +1,11 @@
 //! `eval`: suites decided by the gate's own review, reported, compared. Pure: no monitor is asked and nothing is recorded.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
 
 use countersign_eval::diff::diff;
+use countersign_eval::evaluator::Evaluator;
 use countersign_eval::half::Half;
 use countersign_eval::html;
 use countersign_eval::ratchet::Ratchet;
@@ -39,6 +42,11 @@ pub(super) fn eval(args: &Eval, out: &Out) -> Result<Exit, Failure> {
     let suites = load(&args.suites, out)?;
     #[cfg(feature = "classifier")]
     let suites = doubted(suites, args.classifier.as_deref())?;
+    let mut suites = suites;
+    if let Some(program) = &args.evaluator {
+        let evaluator = Arc::new(Evaluator::new(program, Duration::from_secs(args.evaluator_timeout)));
+        suites.iter_mut().for_each(|suite| suite.evaluate_with(&evaluator));
+    }
     let jobs = args.jobs.map_or_else(|| std::thread::available_parallelism().map_or(1, usize::from), usize::from);
     let settings = Settings { half, jobs, now: clock::now() };
     let decided = suites.iter().map(|suite| run(suite, &settings)).collect::<Result<Vec<_>, _>>();

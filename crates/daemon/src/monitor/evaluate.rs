@@ -15,9 +15,7 @@ use countersign_gate::event::{Event, Submission};
 use countersign_plan::digest::Digest;
 use countersign_plan::document::Bounds;
 use countersign_plan::id::CaseId;
-use countersign_plan::verdict::{Code, Decision};
 use countersign_policy::facts::Evaluation;
-use countersign_policy::review::Review;
 use countersign_wire::broker::from_broker::Inferred;
 use countersign_wire::broker::to_broker::{self, Cancel};
 use countersign_wire::infer::{Finish, Message, Outcome, Request, Role};
@@ -74,21 +72,8 @@ struct Wanted {
     secrecy: String,
 }
 
-const fn spoken(finding: Finding) -> Evaluation {
-    match finding {
-        Finding::Harmless => Evaluation::Harmless,
-        Finding::Unsure => Evaluation::Doubtful("the evaluator cannot tell whether the plan does harm"),
-        Finding::Harmful => {
-            Evaluation::Doubtful("the evaluator sees harm in the plan, or something that the goal does not ask for")
-        }
-    }
-}
-
-/// Whether nothing but rules of tier 2 asks.
-fn is_for_evaluator(review: &Review) -> bool {
-    let mut asking = review.reasons.iter().filter(|reason| reason.decision != Decision::Allow);
-    review.decision == Decision::RequireApproval
-        && asking.all(|reason| reason.code == Code::PolicyVerify && reason.tier == 2)
+fn spoken(finding: Finding) -> Evaluation {
+    finding.doubt().map_or(Evaluation::Harmless, Evaluation::Doubtful)
 }
 
 impl Evaluations {
@@ -150,7 +135,7 @@ impl State {
             return Ok(None);
         }
         let Some((draft, review)) = self.foresee(submission) else { return Ok(None) };
-        if !is_for_evaluator(&review) {
+        if !review.is_for_evaluator() {
             return Ok(None);
         }
         let about = (draft.digest(), policy.digest());
