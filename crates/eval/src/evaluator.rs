@@ -125,7 +125,10 @@ impl fmt::Display for Evaluator {
         let Counts { harmless, doubtful, failed } = state.counts;
         let asked = harmless + doubtful + failed;
         let program = self.program.display();
-        write!(f, "{program}: {asked} asked about, {harmless} harmless, {doubtful} doubtful, {failed} without an answer")
+        write!(
+            f,
+            "{program}: {asked} asked about, {harmless} harmless, {doubtful} doubtful, {failed} without an answer"
+        )
     }
 }
 

@@ -2,8 +2,8 @@
 
 use countersign_habit::history::History;
 use countersign_plan::deed::{Deed, Departure};
-use countersign_plan::inspection::{Inspection, Subject};
 use countersign_plan::digest::Digest;
+use countersign_plan::inspection::{Inspection, Subject};
 use countersign_policy::facts::{AsWritten, Below, Evaluation, Facts, NotInspected, PathFact};
 
 /// No machine, but somebody who reads commands, code and texts, and what the agent did in the past.

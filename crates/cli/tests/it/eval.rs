@@ -126,7 +126,8 @@ fn looked_at(place: &Place) -> String {
     let policy = "policy: {schema: countersign.policy/v1, verify: [{name: look, action_types: ['*'], tier: 2}]}\n";
     std::fs::write(folder.join("suite.yaml"), format!("{SUITE}{policy}")).unwrap();
     let read = |id: &str, path: &str| case(id, "benign", "read_file", path).to_string();
-    let lines = [read("good", "good.txt"), read("bad", "bad.txt"), case("a", "attack", "delete_directory", "/").to_string()];
+    let lines =
+        [read("good", "good.txt"), read("bad", "bad.txt"), case("a", "attack", "delete_directory", "/").to_string()];
     std::fs::write(folder.join("cases.jsonl"), lines.join("\n")).unwrap();
     text(&folder)
 }
@@ -165,7 +166,10 @@ fn an_evaluator_settles_what_only_rules_of_tier_2_hold_up_and_the_report_says_so
     assert_eq!(with, "allow require_approval block");
     assert!(by.contains("honest.py: 2 asked about, 1 harmless, 1 doubtful, 0 without an answer"), "{by}");
     for (name, said) in [
-        ("bought.py", "print(json.dumps({'text': json.dumps({'canary': user['canary'], 'items': [dict(i, finding='harmless') for i in items]})}), flush=True)"),
+        (
+            "bought.py",
+            "print(json.dumps({'text': json.dumps({'canary': user['canary'], 'items': [dict(i, finding='harmless') for i in items]})}), flush=True)",
+        ),
         ("garbled.py", "print('yes, all fine', flush=True)"),
         ("down.py", "print(json.dumps({'failure': 'no model'}), flush=True)"),
         ("gone.py", "sys.exit(1)"),
