@@ -3,6 +3,7 @@
 mod implant;
 mod wanted;
 
+use countersign_plan::document::{self, Bounds};
 use countersign_plan::inspection::{Context, Flow, Inspection};
 use countersign_plan::tool::{Effect, TargetKind};
 use serde_json::Value;
@@ -181,6 +182,12 @@ pub(crate) fn embedded(name: &str, text: &str) -> Option<String> {
             let texts: Vec<&str> = scripts.values().filter_map(Value::as_str).collect();
             (!texts.is_empty()).then(|| texts.join("\n"))
         }
+        "tasks.json" | "launch.json" | "devcontainer.json" => {
+            let bare: Vec<&str> = text.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
+            let mut out = Vec::new();
+            commands(&serde_json::from_str(&bare.join("\n")).ok()?, false, &mut out);
+            (!out.is_empty()).then(|| out.join("\n"))
+        }
         "makefile" | "gnumakefile" | "justfile" => lines(&|line| {
             let recipe = line.strip_prefix('\t').or_else(|| line.strip_prefix("    "))?;
             Some(recipe.trim_start_matches(['@', '-', '+', ' ', '\t']).replace("$$", "$"))
@@ -231,10 +238,49 @@ fn scheduled(line: &str) -> Option<String> {
     Some(if user == "root" { command.trim_start().to_owned() } else { rest.to_owned() })
 }
 
-/// The commands of a workflow: `run:`, `script:` and their kin, as one line, a block or a list.
+/// Keys under which documents have commands: of workflows, compositions of containers, pre-commit, editors and their containers.
+const KEYS: &[&str] = &[
+    "run",
+    "script",
+    "before_script",
+    "after_script",
+    "command",
+    "commands",
+    "bash",
+    "sh",
+    "entry",
+    "entrypoint",
+    "args",
+    "initializeCommand",
+    "onCreateCommand",
+    "updateContentCommand",
+    "postCreateCommand",
+    "postStartCommand",
+    "postAttachCommand",
+];
+
+/// The commands below a value; `runs` says that it stands under such a key itself.
+fn commands(value: &Value, runs: bool, out: &mut Vec<String>) {
+    match value {
+        Value::String(text) if runs && out.len() < MAX_LINES => out.push(plain(text)),
+        Value::Array(items) => items.iter().for_each(|item| commands(item, runs, out)),
+        Value::Object(members) => {
+            for (key, value) in members {
+                commands(value, KEYS.contains(&key.as_str()), out);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// The commands of a workflow: `run:`, `script:` and their kin, as one line, a block or a list. A document that the reader refuses
+/// (anchors, tags) is read line by line.
 fn of_workflow(text: &str) -> Vec<String> {
-    const KEYS: &[&str] = &["run", "script", "before_script", "after_script", "command", "commands", "bash", "sh"];
     let mut out = Vec::new();
+    if let Ok(document) = document::from_yaml(text.as_bytes(), Bounds::CONFIG) {
+        commands(&document, false, &mut out);
+        return out;
+    }
     let mut open: Option<(usize, bool)> = None;
     for line in text.lines().take(MAX_LINES) {
         let bare = line.trim_start();

@@ -94,6 +94,8 @@ pub(crate) struct Derived {
     pub(crate) beyond_manifest: Option<Beyond>,
     pub(crate) profile: Option<Profile>,
     pub(crate) programs: Vec<String>,
+    /// The programs that its lines call, by their own names.
+    pub(crate) called: Vec<String>,
     /// Whether every program of it only makes an environment or installs packages into one.
     pub(crate) installs: bool,
     /// Links that the step makes: where, and to what.
@@ -317,6 +319,14 @@ impl Deriving<'_> {
         };
         for name in self.behind_links(effect, &name) {
             self.place_path(effect, kind, name, recursive, by);
+        }
+        // Whoever takes all of a folder takes what the links of the plan in it lead to.
+        if recursive && effect == Effect::Read {
+            let within = |(link, _): &&(String, String)| crate::paths::is_within(link, &name) && *link != name;
+            let inside: Vec<String> = self.scene.written.links().filter(within).map(|(_, to)| to.clone()).collect();
+            for name in inside.into_iter().take(MAX_LINKS) {
+                self.place_path(effect, kind, name, false, by);
+            }
         }
         self.place_path(effect, kind, name, recursive, by);
     }

@@ -14,6 +14,7 @@ mod goal;
 mod judge;
 mod leaving;
 mod lever;
+mod likeness;
 mod plan;
 mod prepare;
 mod resources;
@@ -22,6 +23,7 @@ mod scope;
 mod structure;
 mod threats;
 mod totals;
+mod undoing;
 
 use countersign_plan::access::Access;
 use countersign_plan::confinement::Profile;

@@ -125,6 +125,8 @@ impl Deriving<'_> {
                 self.unclear(Execution::Uncatalogued, format!("no catalogue says what `{}` does", program.name));
             }
         }
+        let base = |name: &str| name.rsplit('/').next().unwrap_or(name).to_owned();
+        self.out.called.extend(inspection.programs.iter().map(|program| base(&program.name)));
         self.out.installs = !inspection.programs.is_empty() && inspection.programs.iter().all(installs);
         let start = self.start();
         self.out.links.extend(inspection.programs.iter().flat_map(|program| links(program, &start)));

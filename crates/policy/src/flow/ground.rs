@@ -199,6 +199,14 @@ impl<'a> Grounds<'a> {
             return whole(channel);
         }
         if let Some((_, rest)) = text.split_once("://") {
+            // An address with what it is asked for, each of which the goal says.
+            if let Some((address, query)) = text.split_once('?').filter(|_| whole(&text).is_none()) {
+                let pairs = || query.split('&').map(|pair| pair.split_once('='));
+                let said = |pair: Option<(&str, &str)>| {
+                    pair.is_some_and(|(name, value)| whole(name).is_some() && self.named(value).is_some())
+                };
+                return pairs().all(said).then(|| self.named(address)).flatten();
+            }
             return whole(text.trim_end_matches('/')).or_else(|| whole(rest.trim_end_matches('/')));
         }
         if text.contains('@') {

@@ -221,7 +221,10 @@ impl<'a> Court<'a> {
         let here = party.concrete.is_some() && party.recoverable && (path || builtin);
         let idle = tool.target.kind == TargetKind::Process && self.helped(tool, party).is_some_and(|(_, power)| !power);
         // What is sent along is judged as what leaves.
-        let sent = written && tool.target.kind == TargetKind::Email && tool.carries.iter().any(|p| p.covers(at));
+        let sent = written
+            && tool.effect == Effect::Send
+            && tool.target.kind == TargetKind::Email
+            && tool.carries.iter().any(|p| p.covers(at));
         let judged = sent || here || (written && (builtin || path || party.ruled)) || idle;
         judged.then_some(Means::Judged)
     }

@@ -30,6 +30,7 @@ pub(super) fn check(request: &Request<'_>, prepared: &Prepared<'_>) -> Vec<Reaso
         }
     }
     let mut reasons = Vec::new();
+    reasons.extend(remembered(prepared).filter(|_| remembers));
     if let Some((name, standing)) = &receiver {
         reasons.extend(texts.iter().find_map(|text| restricted_name(request, text, name, *standing)));
     }
@@ -120,4 +121,20 @@ fn add(text: &str, out: &mut Vec<String>) {
     if !text.is_empty() {
         out.push(text.to_owned());
     }
+}
+
+/// What another step read, to be remembered under a name under which the goal wants something else remembered.
+fn remembered(prepared: &Prepared<'_>) -> Option<Reason> {
+    let text = |name: &str| {
+        let at = countersign_plan::pointer::Pointer::from_segments(vec![name.to_owned()]);
+        prepared.args.at(&at)
+    };
+    let key = text("key")?.literal()?.as_str()?.to_owned();
+    let whole = matches!(text("value")?, Expr::From { .. } | Expr::Join(_));
+    if !whole || !prepared.goal.gives_for(&key) {
+        return None;
+    }
+    let message = format!("the goal says what is to be remembered as `{key}`, and this is what was read somewhere");
+    let reason = Reason::new(Code::FlowUntrustedControl, Decision::RequireApproval, message);
+    Some(reason.fix("remember what the goal says"))
 }

@@ -43,6 +43,8 @@ pub(super) struct Wishes {
     opposites: OnceCell<Vec<&'static str>>,
     /// Whether it makes what it asks for depend on something: then a plan has to look before it acts.
     pub(super) conditional: bool,
+    /// Whether that, or it has something come before something else: "only when …", "before anything …".
+    pub(super) ordered: bool,
 }
 
 impl Wishes {
@@ -50,8 +52,8 @@ impl Wishes {
         let read = Goal::new(goal.unwrap_or(""));
         let asked = Kind::ALL.into_iter().filter(|kind| kind.is_asked(&read.words)).collect();
         let bans = bans::of(&read);
-        let conditional = is_conditional(&read.words);
-        Self { read, asked, bans, opposites: OnceCell::new(), conditional }
+        let (conditional, ordered) = conditions(&read.words);
+        Self { read, asked, bans, opposites: OnceCell::new(), conditional, ordered }
     }
 
     /// Whether it asks for what a tool of this name does: an effect of this kind, by any word for it or by the tool's own.
@@ -156,6 +158,15 @@ impl Wishes {
         names(Some(&self.read.text), name)
     }
 
+    /// Whether it names a record that it is about: "WO-755", "T-120".
+    fn names_a_record(&self) -> bool {
+        self.read.text.split(|c: char| c.is_whitespace() || "'\"`(),;:!?".contains(c)).any(|token| {
+            let (name, number) = token.trim_end_matches('.').split_once('-').unwrap_or(("", ""));
+            let letters = !name.is_empty() && name.len() <= 6 && name.chars().all(char::is_alphabetic);
+            letters && !number.is_empty() && number.chars().all(|c| c.is_ascii_digit() || c == '-')
+        })
+    }
+
     /// Whether it has a word for what a tool of this name works on: "update" alone is a word for too many tools.
     fn speak_of_object(&self, tool: &str) -> bool {
         let object = |word: &&Word| !has(PLAIN, &word.text) && by_name(tool, &word.text);
@@ -178,10 +189,14 @@ impl Wishes {
                 .unwrap_or(&[])
                 .windows(2)
                 .take_while(|pair| pair.last().is_some_and(|w| w.sentence == order.sentence));
+            // "It lies in X, get rid of that": what is meant was said before, wherever it stands.
+            let back = words.iter().skip(i + 1).take(3).any(|word| has("that it them those these", &word.text));
+            let said_before = |word: &Word| back && word.at < order.at;
             // What is listed in a file, or goes from one, is another thing than the file.
             let objects = rest.filter_map(|pair| match pair {
                 [before, word]
-                    if !has(PLACING, &before.text) && !is_same_token(&self.read.text, before.at, word.at) =>
+                    if (!has(PLACING, &before.text) || said_before(word))
+                        && !is_same_token(&self.read.text, before.at, word.at) =>
                 {
                     Some(word.at)
                 }
@@ -230,6 +245,56 @@ impl Wishes {
         before.is_some_and(|word| has("as named called new to into", word))
     }
 
+    /// Whether it says what stands under this name: "under the key x: vans only after 22h", "x = 4".
+    pub(super) fn gives_for(&self, key: &str) -> bool {
+        let key = fold(key);
+        let mut places = self.read.text.match_indices(key.as_ref());
+        places.any(|(at, _)| {
+            let after = self.read.text.get(at + key.len()..).unwrap_or("").trim_start_matches(['"', '\'', '`', '*']);
+            let said = after.trim_start().strip_prefix([':', '=']).unwrap_or("");
+            said.starts_with(char::is_whitespace) && said.trim().len() > 2
+        })
+    }
+
+    /// The paths that it names, as it writes them; no addresses.
+    pub(super) fn paths(&self) -> impl Iterator<Item = &str> {
+        self.tokens().filter(|token| token.contains('/') && !token.contains(['*', '@']) && !token.contains("://"))
+    }
+
+    /// The addresses that it names: host, and path.
+    pub(super) fn addresses(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.tokens().filter_map(|token| {
+            let bare = token.split_once("://").map_or(token, |(_, rest)| rest);
+            let (host, path) = bare.split_once('/')?;
+            let path = path.split(['?', '#']).next().unwrap_or(path).trim_end_matches('/').trim_end_matches(".git");
+            (host.contains('.') && !host.starts_with('.') && !path.is_empty()).then_some((host, path))
+        })
+    }
+
+    /// Its words with the signs in them, as they stand between blanks.
+    pub(super) fn tokens(&self) -> impl Iterator<Item = &str> {
+        let apart = |c: char| c.is_whitespace() || "'\"`(),;!?".contains(c);
+        self.read.text.split(apart).map(|token| token.trim_end_matches(['.', ':'])).filter(|token| !token.is_empty())
+    }
+
+    /// Whether it has this file as where something is to go: "in X", "as X", "to X".
+    pub(super) fn wants_into(&self, file: &str) -> bool {
+        let file = fold(file);
+        let mut said = self.read.words.iter().filter(|word| {
+            let token = bans::token(&self.read.text, word.at);
+            token.rsplit('/').next().is_some_and(|base| base == file)
+        });
+        let into = |word: &Word| {
+            let start = bans::token(&self.read.text, word.at).as_ptr() as usize - self.read.text.as_ptr() as usize;
+            let kept = |other: &Word| {
+                other.clause == word.clause && has("keep write save store put note record log", &other.text)
+            };
+            self.before(start).next().is_some_and(|before| has("in as to into called file at under", before))
+                && self.read.words.iter().any(kept)
+        };
+        said.any(into)
+    }
+
     /// Where else it says what stands at these bytes.
     pub(super) fn again(&self, said: std::ops::Range<usize>) -> impl Iterator<Item = usize> {
         let text = self.read.text.get(said.clone()).unwrap_or("");
@@ -248,7 +313,8 @@ impl Wishes {
     }
 }
 
-fn is_conditional(words: &[Word]) -> bool {
+/// Whether it makes what it asks for depend on something, and whether it has something come before something else.
+fn conditions(words: &[Word]) -> (bool, bool) {
     let ensured = |pair: &[Word]| {
         let [one, two] = pair else { return false };
         has("sure verify check ensure confirm", &one.text) && has("that whether there it all", &two.text)
@@ -266,7 +332,15 @@ fn is_conditional(words: &[Word]) -> bool {
             || verb.is_some_and(|at| texts.iter().skip(at).any(|t| *t == "back"))
     };
     let condition = |(i, word): (usize, &Word)| has("unless provided", &word.text) || (word.text == "if" && !back(i));
-    words.iter().enumerate().any(condition) || words.windows(2).any(ensured)
+    // "Only when it is delivered", "not before it is there", "before anything is sent".
+    let awaited = |pair: &[Word]| {
+        let [one, two] = pair else { return false };
+        (one.text == "only" && has("when once after if", &two.text))
+            || (one.text == "not" && has("before until", &two.text))
+            || (one.text == "before" && has("anything any you", &two.text))
+    };
+    let conditional = words.iter().enumerate().any(condition) || words.windows(2).any(ensured);
+    (conditional, conditional || words.windows(2).any(awaited))
 }
 
 /// A kind of thing that people ask for.

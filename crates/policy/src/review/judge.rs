@@ -12,7 +12,7 @@ use super::flow::{self, Flow};
 use super::prepare::Prepared;
 use super::scope::StepScope;
 use super::totals::{self, Total, Totals};
-use super::{Request, around, below, carried, goal, leaving, lever, resources, structure, threats};
+use super::{Request, around, below, carried, goal, leaving, lever, likeness, resources, structure, threats, undoing};
 use crate::condition::Scope;
 use crate::effects::{self, By, Scene};
 use crate::facts::Evaluation;
@@ -92,6 +92,10 @@ pub(super) fn step(view: &View<'_, '_>, i: usize) -> Judged {
         judged.reasons.extend(threats::vacuous(steps, i));
         judged.reasons.extend(threats::slipped_in(steps, i));
         judged.reasons.extend(threats::repointed(steps, i));
+        judged.reasons.extend(threats::erased(prepared));
+        judged.reasons.extend(threats::sent_too_early(steps, i));
+        judged.reasons.extend(likeness::other_file(prepared));
+        judged.reasons.extend(likeness::other_address(prepared));
         judged.reasons.extend(rollback(request, patterns, prepared));
     }
     let id = &prepared.step.id;
@@ -284,10 +288,12 @@ fn rollback(request: &Request<'_>, patterns: &Patterns, prepared: &Prepared<'_>)
     judged.reasons.extend(leaving::check(request, &as_step));
     judged.reasons.extend(below::check(request, &as_step).reasons);
     rules(request, &as_step, Total::Alone, &mut judged);
-    judged.reasons.extend(threats::beyond_step(request.deployment, prepared, &as_step));
+    judged.reasons.extend(undoing::beyond_step(request.deployment, prepared, &as_step));
     judged.reasons.extend(Bounds::of(request.draft.privileges()).exceeded(patterns, &as_step, request));
     let mut reasons = judged.reasons;
-    reasons.extend(threats::store_lost(prepared, &as_step));
+    reasons.extend(undoing::store_lost(prepared, &as_step));
+    reasons.extend(undoing::wider_fields(prepared, &as_step));
+    reasons.extend(undoing::removes_other(prepared, &as_step));
     // Removing what the step itself made is what a rollback is for.
     reasons.retain(|r| r.decision != Decision::Allow && !is_own_undoing(r, prepared, &as_step));
     for reason in &mut reasons {
@@ -328,7 +334,7 @@ fn is_own_undoing(reason: &Reason, prepared: &Prepared<'_>, rollback: &Prepared<
     // What a program may see, and that it runs, takes nothing away.
     let counts = |touch: &&effects::Touch| touch.by != By::View && touch.effect != Effect::Execute;
     let touches = || rollback.derived.touches.iter().filter(counts);
-    let touched = |touch: &effects::Touch| touch.is_open() || threats::is_own(prepared, touch);
+    let touched = |touch: &effects::Touch| touch.is_open() || undoing::is_own(prepared, touch);
     let by_default = matches!(reason.code, Code::DefaultAsk | Code::ResourceOutside);
     let pays = touches().any(|touch| touch.effect == Effect::Pay);
     let governs = touches().any(|touch| touch.effect == Effect::Admin);

@@ -19,7 +19,10 @@ fn beyond_clearance(request: &Request<'_>, leaving: &Leaving) -> Option<Reason> 
             let level = request.deployment.secrecy(&Seen::new(name, resolved.as_deref()));
             // All of a home folder holds what its keys are.
             let whole = name == request.deployment.home() || matches!(name.as_str(), "/" | "/root" | "/home" | "/etc");
-            (name.as_str(), if whole { SecrecyLevel::Restricted } else { level })
+            // A pattern takes at least what it takes where nothing stands for its end.
+            let bare = name.trim_end_matches('*');
+            let bare = if bare.ends_with('/') { level } else { request.deployment.secrecy(&Seen::new(bare, None)) };
+            (name.as_str(), if whole { SecrecyLevel::Restricted } else { level.max(bare) })
         }
         Origin::Environment => ("the whole environment", SecrecyLevel::Restricted),
         Origin::Secret => ("a credential", SecrecyLevel::Restricted),

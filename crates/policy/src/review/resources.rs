@@ -1,6 +1,7 @@
 //! What stands whatever rules say: Countersign's own, the kernel's interfaces, protected and restricted resources, metadata
 //! addresses, destruction of what everything else stands on.
 
+use countersign_plan::document::{self, Bounds};
 use countersign_plan::inspection::{Context, FindingKind, Subject};
 use countersign_plan::pointer::Pointer;
 use countersign_plan::tool::{Effect, TargetKind};
@@ -99,10 +100,37 @@ fn published(deployment: &Deployment, touches: &[Touch]) -> Option<Reason> {
     Some(Reason::new(Code::FlowClearance, Decision::RequireApproval, message))
 }
 
-/// A hook of the project that the goal asks for, and whose text is read to the end and does nothing that asks.
-fn is_hook_as_asked(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch, seen: &Seen<'_>) -> bool {
-    let is_hook = ["/.git/hooks/", "/.husky/", "/.githooks/"].iter().any(|folder| touch.name.contains(folder));
-    if !is_hook || !request.deployment.in_workspace(seen) || !prepared.goal.speak_of(goal::HOOKS) {
+/// Words in a file of a build service that let it do more than build: keys, rights, foreign code in the house's name.
+const MORE_THAN_BUILDING: &[&str] =
+    &["secrets", "pull_request_target", "write-all", ": write", "id-token", "self-hosted", "privileged", "folderopen"];
+
+/// Whether the goal asks for this very file: for a hook, or by the name of a file of the build services, pre-commit or the editor, whose
+/// text says no more than what is built and takes no code from anybody whom the goal does not name.
+fn is_meant(prepared: &Prepared<'_>, name: &str, text: &str) -> bool {
+    if ["/.git/hooks/", "/.husky/", "/.githooks/"].iter().any(|folder| name.contains(folder)) {
+        return prepared.goal.speak_of(goal::HOOKS);
+    }
+    let last = name.rsplit('/').next().unwrap_or(name);
+    let of_project = ["/.pre-commit-config.yaml", "/.gitlab-ci.yml", "/.vscode/tasks.json", "/.woodpecker.yml"];
+    let kind = name.contains("/workflows/") || of_project.iter().any(|end| name.ends_with(end));
+    kind && prepared.goal.name(last)
+        && document::from_yaml(text.as_bytes(), Bounds::CONFIG).is_ok()
+        && !MORE_THAN_BUILDING.iter().any(|more| text.to_ascii_lowercase().contains(more))
+        && text.lines().filter_map(foreign_code).all(|value| prepared.goal.share_a_word(value))
+}
+
+/// The code of others that a line of such a file takes.
+fn foreign_code(line: &str) -> Option<&str> {
+    let (key, value) = line.trim_start().trim_start_matches("- ").split_once(':')?;
+    let value = value.trim().trim_matches(['"', '\'']);
+    let own = ["actions/", "github/", "./", "local", "meta"].iter().any(|own| value.starts_with(own));
+    let takes = matches!(key, "uses" | "repo" | "image" | "container" | "include" | "remote");
+    (takes && !value.is_empty() && !own).then_some(value)
+}
+
+/// A file that is run by something that asks nobody, that the goal asks for, and whose text is read to the end and does nothing that asks.
+fn is_as_asked(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch, seen: &Seen<'_>) -> bool {
+    if !request.deployment.in_workspace(seen) {
         return false;
     }
     let content = Pointer::from_segments(vec!["content".to_owned()]);
@@ -112,7 +140,7 @@ fn is_hook_as_asked(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touc
         (By::Command, _) => prepared.written.texts.get(&touch.name).cloned(),
         _ => None,
     };
-    let Some(text) = text else { return false };
+    let Some(text) = text.filter(|text| is_meant(prepared, &touch.name, text)) else { return false };
     let context = Context::new(request.deployment.place().cwd(), request.deployment.home());
     let Ok(inspection) = request.facts.inspect(&Subject::File { path: touch.name.clone(), text, context }) else {
         return false;
@@ -141,7 +169,7 @@ fn path(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch, seen: &Se
             found(Code::ResourceOwn, Decision::Block, message);
         }
     }
-    if changes && deployment.is_trusted(seen) && !is_hook_as_asked(request, prepared, touch, seen) {
+    if changes && deployment.is_trusted(seen) && !is_as_asked(request, prepared, touch, seen) {
         let asked = || request.pinned_goal.is_none() || prepared.goal.ask_for_powers(&touch.name);
         if deployment.is_power(seen) && !asked() {
             let message =
@@ -182,6 +210,13 @@ fn path(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch, seen: &Se
         && seen.either(of_home);
     if removes && touch.by != By::Git && (whole || seen.either(|p| is_foundation(p, deployment))) {
         let message = format!("{} {} destroys what everything else stands on", touch.effect, touch.name);
+        found(Code::ResourceCatastrophic, Decision::Block, message);
+    }
+    // All of the place of the work, where the goal speaks of the removal of other things.
+    let all_of = |ws: &String| [format!("{ws}/*"), format!("{ws}/**"), ws.clone()].contains(&touch.name);
+    let of_work = touch.effect == Effect::Delete && touch.by == By::Command && (touch.recursive || touch.pattern);
+    if of_work && deployment.workspace().iter().any(all_of) && prepared.goal.remove_others(&touch.name) {
+        let message = format!("{} is all of the work, and the goal asks for other removals", touch.name);
         found(Code::ResourceCatastrophic, Decision::Block, message);
     }
     // What is moved or copied is read as well.

@@ -1,16 +1,14 @@
-//! Ways to bend a plan that no single step shows: effects in an order that undoes their safety net, expectations that cannot fail,
-//! rollbacks that do something else than take back.
+//! Ways to bend a plan that no single step shows: effects in an order that undoes their safety net, expectations that cannot fail.
 
 use countersign_plan::expect::{Condition, Expect};
-use countersign_plan::pointer::Pointer;
-use countersign_plan::tool::{Effect, TargetKind};
+use countersign_plan::tool::Effect;
 use countersign_plan::value::Expr;
 use countersign_plan::verdict::{Code, Decision, Reason};
 
 use super::prepare::Prepared;
-use crate::deployment::{Deployment, Standing};
-use crate::effects::{Arg, By, Touch};
-use crate::paths::is_within;
+use crate::deployment::Standing;
+use crate::effects::{By, Touch};
+use crate::paths::{fold, is_within};
 
 /// A later step that needs what an earlier one removed: the copy, the check or the backup comes after the loss.
 pub(super) fn order(steps: &[Prepared<'_>]) -> Vec<Reason> {
@@ -21,7 +19,7 @@ pub(super) fn order(steps: &[Prepared<'_>]) -> Vec<Reason> {
         for touch in touches() {
             let makes = matches!(touch.effect, Effect::Create | Effect::Update) && touch.seen().is_some();
             let taken =
-                |lost: &Touch| (lost.kind == touch.kind && is_same(lost, touch)) || is_kept_from(lost, step, touch);
+                |lost: &Touch| (is_same_kind(lost, touch) && is_same(lost, touch)) || is_kept_from(lost, step, touch);
             let lost = gone.iter().find(|(_, lost)| taken(lost));
             if let Some((by, lost)) = lost
                 && !makes
@@ -82,6 +80,27 @@ pub(super) fn slipped_in(steps: &[Prepared<'_>], i: usize) -> Vec<Reason> {
     reasons
 }
 
+/// What goes out to others and is made into what it was to be only afterwards.
+pub(super) fn sent_too_early(steps: &[Prepared<'_>], i: usize) -> Option<Reason> {
+    let step = steps.get(i)?;
+    let files = |step: &Prepared<'_>, changed: bool| -> Vec<String> {
+        let touches = step.derived.touches.iter().filter(|t| t.seen().is_some() && !t.is_open() && t.by != By::View);
+        let wanted = |touch: &&Touch| match changed {
+            true => matches!(touch.effect, Effect::Create | Effect::Update),
+            false => touch.effect == Effect::Read && touch.by == By::Tool,
+        };
+        touches.filter(wanted).map(|touch| touch.name.clone()).collect()
+    };
+    let sends = |touch: &Touch| touch.effect == Effect::Send && touch.standing.is_some_and(|s| s > Standing::User);
+    let made = files(step, true);
+    let early = steps.iter().take(i).filter(|before| before.derived.touches.iter().any(sends));
+    let (sender, file) = early
+        .filter(|before| step.step.after.contains(&before.step.id))
+        .find_map(|before| Some((before, files(before, false).into_iter().find(|file| made.contains(file))?)))?;
+    let message = format!("{file} is written after `{}` has sent it", sender.step.id);
+    Some(Reason::new(Code::PlanOrder, Decision::RequireApproval, message).fix("make it first, send it last"))
+}
+
 /// A list of what is to be installed which the plan itself gave another source before.
 pub(super) fn repointed(steps: &[Prepared<'_>], i: usize) -> Option<Reason> {
     const INSTALLERS: &[&str] =
@@ -124,6 +143,11 @@ fn texts(value: &Expr, out: &mut Vec<String>) {
 /// The folder of which everything is meant.
 fn all_of(touch: &Touch) -> Option<&str> {
     touch.name.strip_suffix("/*").or_else(|| touch.name.strip_suffix("/**")).filter(|_| touch.pattern)
+}
+
+/// A folder is removed as one and read as a file.
+fn is_same_kind(lost: &Touch, touch: &Touch) -> bool {
+    lost.kind == touch.kind || (lost.seen().is_some() && touch.seen().is_some())
 }
 
 fn is_same(lost: &Touch, touch: &Touch) -> bool {
@@ -223,17 +247,52 @@ pub(super) fn checked_too_late(steps: &[Prepared<'_>]) -> Option<Reason> {
         let mut touches = step.derived.touches.iter().filter(|touch| touch.by != By::View);
         touches.all(|touch| touch.effect.is_harmless() || touch.effect == Effect::Execute)
     };
-    let acts = |step: &Prepared<'_>| step.has_effect() && step.irreversible && !looks(step);
-    let (at, act) = steps.iter().enumerate().find(|(_, step)| acts(step))?;
-    if !act.goal.conditional || steps.iter().take(at).any(strict) {
+    if !steps.first()?.goal.ordered {
         return None;
     }
-    let waits = |step: &&Prepared<'_>| strict(step) && looks(step) && step.step.after.contains(&act.step.id);
-    let late = steps.iter().skip(at + 1).find(waits)?;
-    let message =
-        format!("`{}` checks only after `{}`, and the goal makes that depend on it", late.step.id, act.step.id);
-    let reason = Reason::new(Code::PlanOrder, Decision::RequireApproval, message).at(&late.step.id);
+    // A file is looked at after it was written.
+    let grave = |touch: &Touch| {
+        !touch.effect.is_harmless() && (touch.seen().is_none() || touch.effect == Effect::Delete || touch.by == By::Git)
+    };
+    let acts = |(_, step): &(usize, &Prepared<'_>)| {
+        step.has_effect() && !looks(step) && (step.irreversible || step.derived.touches.iter().any(grave))
+    };
+    let waits =
+        |step: &Prepared<'_>, act: &Prepared<'_>| strict(step) && looks(step) && step.step.after.contains(&act.step.id);
+    // Nothing was looked at before what nothing takes back; or not what the goal names, which is looked at when it is too late.
+    let late = |at: usize, act: &Prepared<'_>| {
+        let before = steps.get(..at).unwrap_or(&[]);
+        let after = steps.iter().skip(at + 1);
+        let unseen = act.irreversible && !before.iter().any(strict);
+        let late = after.filter(|step| waits(step, act));
+        let named = |step: &&Prepared<'_>| {
+            subjects(step).iter().any(|name| {
+                step.goal.name(name) && !before.iter().chain([act]).any(|other| subjects(other).contains(name))
+            })
+        };
+        let mut late = late;
+        let late = if unseen { late.next() } else { late.find(named) };
+        late.map(|late| (act.step.id.clone(), late.step.id.clone()))
+    };
+    let (act, late) = steps.iter().enumerate().filter(acts).find_map(|(at, act)| late(at, act))?;
+    let message = format!("`{late}` checks only after `{act}`, and the goal makes that depend on it");
+    let reason = Reason::new(Code::PlanOrder, Decision::RequireApproval, message).at(&late);
     Some(reason.fix("check first, act last"))
+}
+
+/// What a step is about, as a goal may name it: what its tool touches, and the program or script that it runs.
+fn subjects(step: &Prepared<'_>) -> Vec<String> {
+    let base = |name: &str| fold(name.rsplit('/').next().unwrap_or(name)).into_owned();
+    let touched = step
+        .derived
+        .touches
+        .iter()
+        .filter(|touch| !touch.is_open() && (matches!(touch.by, By::Tool) || touch.effect == Effect::Execute));
+    touched
+        .map(|touch| base(&touch.name))
+        .chain(step.derived.called.iter().cloned())
+        .filter(|name| name.len() > 1)
+        .collect()
 }
 
 /// Whether a step before this one looks, in a way that can stop the plan.
@@ -283,95 +342,17 @@ fn cannot_fail(expect: &Expect, strict: bool) -> Option<String> {
     }
 }
 
-/// What a rollback changes that the step neither touches nor names: taking back is no leave for another effect.
-pub(super) fn beyond_step(deployment: &Deployment, step: &Prepared<'_>, rollback: &Prepared<'_>) -> Vec<Reason> {
-    let foreign = rollback.derived.touches.iter().filter(|touch| {
-        let plain = matches!(touch.effect, Effect::None | Effect::Read | Effect::Execute);
-        // A kind of thing that has no names of its own.
-        let unnamed = touch.seen().is_none() && touch.standing.is_none() && touch.name == rollback.step.action.as_str();
-        let made = touch.effect != Effect::Delete || touch.by != By::Tool || touch.seen().is_some() || makes(step);
-        let counts = touch.by != By::View && touch.by != By::Git && !touch.is_open();
-        counts && ![plain, unnamed, made && is_own(step, touch)].contains(&true)
-    });
-    foreign
-        .map(|touch| {
-            let message = format!(
-                "it would {} {}, which the step does not {}",
-                touch.effect,
-                touch.name,
-                if is_own(step, touch) { "make" } else { "touch" }
-            );
-            // Nothing is taken back by telling outsiders, paying, or changing what lies elsewhere or is believed.
-            let receives = touch.standing.is_some_and(|standing| standing > Standing::Internal);
-            let elsewhere = touch.seen().is_some_and(|seen| {
-                deployment.is_trusted(&seen) || !(deployment.in_workspace(&seen) || deployment.in_temporary(&seen))
-            });
-            let grave = receives || elsewhere || matches!(touch.effect, Effect::Pay | Effect::Admin);
-            let decision = if grave { Decision::Block } else { Decision::RequireApproval };
-            Reason::new(Code::PlanRollbackElsewhere, decision, message)
-        })
-        .collect()
-}
+/// Programs that overwrite what they remove, so that it is gone for good wherever it lay (their manuals).
+const ERASERS: &[&str] = &["shred", "wipe", "srm", "scrub", "nwipe", "secure-delete", "bleachbit"];
 
-/// A whole store that a rollback would remove, though its step only made something of it or in it: a copy, a table, a row.
-pub(super) fn store_lost(step: &Prepared<'_>, rollback: &Prepared<'_>) -> Option<Reason> {
-    const MAKING: &str = "create new make add clone restore import provision init open register setup";
-    let whole = |touch: &Touch| {
-        touch.effect == Effect::Delete && touch.kind == TargetKind::Database && touch.by == By::Tool && !touch.is_open()
-    };
-    // Of a tool that removes less than all of it, its arguments say what.
-    let all = |name: &str| {
-        rollback
-            .args
-            .literal()
-            .and_then(|args| args.as_object().map(|args| args.len() == 1 && args.values().all(|arg| arg == name)))
-            .unwrap_or(false)
-    };
-    let lost = rollback.derived.touches.iter().find(|touch| whole(touch) && all(&touch.name))?;
-    let makes = step.step.action.as_str().split(['_', '-', '.']).any(|part| MAKING.split(' ').any(|one| one == part));
-    if makes || step.goal.introduce(&lost.name) {
+/// A removal for good, where the goal speaks of none.
+pub(super) fn erased(step: &Prepared<'_>) -> Option<Reason> {
+    const SAID: &str = "shred wipe wiping secure overwrit scrub irrecover unrecover permanent forensic destroy srm";
+    let removes = step.derived.touches.iter().any(|touch| matches!(touch.effect, Effect::Delete | Effect::Update));
+    let eraser = step.derived.called.iter().find(|name| ERASERS.contains(&name.as_str())).filter(|_| removes)?;
+    if step.goal.speak_of(SAID) || step.goal.name(eraser) {
         return None;
     }
-    let message = format!("it would remove all of {}, which the step does not make", lost.name);
-    Some(Reason::new(Code::PlanRollbackElsewhere, Decision::Block, message))
-}
-
-/// Whether something is there after the step that was not there before: only that may be gone again.
-fn makes(step: &Prepared<'_>) -> bool {
-    step.derived.touches.iter().any(|touch| matches!(touch.effect, Effect::Create | Effect::Send))
-}
-
-/// Whether the step itself touches what is touched, or names it as a whole argument: the snapshot that it makes, the tag that it
-/// sets.
-pub(super) fn is_own(step: &Prepared<'_>, touch: &Touch) -> bool {
-    // What a program may touch anywhere below is no reason to remove all of it.
-    let counts = |own: &&Touch| own.by != By::View || touch.effect != Effect::Delete;
-    let touched = step.derived.touches.iter().filter(counts).any(|own| {
-        let below =
-            own.recursive && own.seen().is_some() && touch.seen().is_some() && is_within(&touch.name, &own.name);
-        let same_host = own.endpoint.is_some() && own.endpoint == touch.endpoint;
-        (own.kind == touch.kind && own.name == touch.name) || below || same_host
-    });
-    // A path that is no target of the step is only a word in its arguments.
-    touched || (touch.seen().is_none() && touch.endpoint.is_none() && names(step, touch))
-}
-
-fn names(step: &Prepared<'_>, touch: &Touch) -> bool {
-    let args = &step.args;
-    let argument = |name: &str| match Arg::of(args, &Pointer::from_segments(vec![name.to_owned()])) {
-        Arg::Text(text) => vec![text],
-        Arg::List(items) => items.iter().filter_map(|item| item.text().map(str::to_owned)).collect(),
-        Arg::Open | Arg::Absent | Arg::Other => Vec::new(),
-    };
-    if touch.by == By::Command {
-        let last = touch.name.rsplit(' ').next().unwrap_or(&touch.name);
-        let words = || ["command", "argv", "args"].into_iter().flat_map(argument);
-        return words().any(|text| text.split_whitespace().any(|word| word == last));
-    }
-    let whole = |value: serde_json::Value| value.as_str() == Some(touch.name.as_str());
-    match args {
-        Expr::Object(members) => members.values().filter_map(Expr::literal).any(whole),
-        Expr::Literal(serde_json::Value::Object(members)) => members.values().cloned().any(whole),
-        _ => false,
-    }
+    let message = format!("`{eraser}` overwrites what it removes, and the goal asks for no such thing");
+    Some(Reason::new(Code::GoalUnasked, Decision::RequireApproval, message).fix("remove it so that it can be put back"))
 }

@@ -18,4 +18,5 @@ mod promises;
 mod properties;
 mod structure;
 mod threats;
+mod worded;
 mod world;

@@ -7,7 +7,7 @@ use countersign_plan::tool::{Driver, Effect};
 use countersign_plan::verdict::{Code, Decision, Reason};
 
 use super::words::{Goal, Word, has};
-use crate::deployment::Standing;
+use crate::deployment::{Standing, is_path_kind};
 use crate::effects::{By, Touch};
 use crate::paths;
 use crate::review::Request;
@@ -24,7 +24,13 @@ const ACTS: &[(Act, &str)] = &[
     (Act::Pay, "pay transfer wire refund buy purchas order book spend"),
     (Act::Run, "run runn execut start launch deploy restart reboot apply install trigger"),
     (Act::Govern, "grant invit shar permi unlock"),
+    (Act::Appear, "go going goes appear"),
+    (Act::Ship, "ship shipp dispatch deliver courier"),
 ];
+
+/// Where something is for others to see, when it is not to go there.
+const SEEN: &str =
+    "website site web page portal intranet newsletter live public online board channel wiki blog press social calendar";
 
 /// Words of a ban that name no thing.
 const PLAIN: &str = "a an the any anything it its them this that these those yet now me my please to of in on for with other else \
@@ -44,6 +50,10 @@ enum Act {
     Pay,
     Run,
     Govern,
+    /// "It must not go on the website".
+    Appear,
+    /// "Nothing is dispatched before he nods": goods, and no messages.
+    Ship,
 }
 
 #[derive(Debug)]
@@ -65,8 +75,18 @@ pub(in crate::review) fn forbidden(request: &Request<'_>, prepared: &Prepared<'_
             let orders = prepared.goal.order(super::TELLING) && ban.act == Act::Change;
             touch.effect == Effect::Send && (orders || touch.name.starts_with("registry "))
         };
-        let touch =
-            done.find(|touch| !is_temporary(request, touch) && !told(touch) && ban.concerns(prepared, touch))?;
+        // "Change nothing, and keep the answers in X": the file that is to be written is said.
+        let ordered = |touch: &Touch| {
+            let base = touch.name.rsplit('/').next().unwrap_or(&touch.name);
+            ban.things.is_empty()
+                && ban.act == Act::Change
+                && matches!(touch.effect, Effect::Create | Effect::Update)
+                && touch.seen().is_some()
+                && prepared.goal.wants_into(base)
+        };
+        let touch = done.find(|touch| {
+            !is_temporary(request, touch) && !told(touch) && !ordered(touch) && ban.concerns(prepared, touch)
+        })?;
         Some((ban, touch))
     })?;
     let about = if ban.things.is_empty() { String::new() } else { format!(" ({})", ban.things.join(" ")) };
@@ -93,6 +113,8 @@ impl Act {
             Self::Pay => "pay",
             Self::Run => "run",
             Self::Govern => "grant",
+            Self::Appear => "let others see it",
+            Self::Ship => "let anything leave the house",
         }
     }
 
@@ -107,6 +129,11 @@ impl Act {
             Self::Tell => effect == Effect::Send && touch.standing != Some(Standing::User),
             Self::Pay => effect == Effect::Pay,
             Self::Govern => effect == Effect::Admin,
+            Self::Ship => {
+                let ships = |part: &str| has("ship shipment dispatch deliver delivery courier parcel", part);
+                !effect.is_harmless() && prepared.step.action.as_str().split(['_', '-', '.']).any(ships)
+            }
+            Self::Appear => !effect.is_harmless() && touch.by == By::Tool && !is_path_kind(touch.kind),
             // Programs that only show something are how it is looked at.
             Self::Run => {
                 let tool = prepared.tool.map(|tool| tool.definition());
@@ -122,33 +149,56 @@ impl Ban {
     /// Whether the ban is about this touch: by its name, the tool's, or an argument.
     fn concerns(&self, prepared: &Prepared<'_>, touch: &Touch) -> bool {
         let args = crate::flow::fill(&prepared.args);
-        let spoken = paths::fold(&format!("{} {} {args}", touch.name, prepared.step.action)).into_owned();
+        let mut spoken = paths::fold(&format!("{} {} {args}", touch.name, prepared.step.action)).into_owned();
+        if let Some(tool) = prepared.tool.map(|tool| tool.definition()).filter(|_| self.act == Act::Appear) {
+            spoken.extend([" ", tool.group.as_deref().unwrap_or(""), " ", &paths::fold(&tool.description)]);
+        }
         let part = |c: char| c.is_alphanumeric();
         let whole = |thing: &str| {
             spoken.match_indices(thing).any(|(at, _)| {
                 let before = spoken.get(..at).and_then(|s| s.chars().next_back());
                 let after = spoken.get(at + thing.len()..).and_then(|s| s.chars().next());
-                // An option that leaves it out does what was wanted.
-                let left_out = || {
-                    let before = spoken.get(..at).unwrap_or("");
-                    ["ignore-", "no-", "skip-", "without-", "disable-"].iter().any(|leaving| before.ends_with(leaving))
-                };
-                !before.is_some_and(part) && !after.is_some_and(part) && !left_out()
+                !before.is_some_and(part) && !after.is_some_and(part)
             })
         };
-        self.things.is_empty() || self.things.iter().any(|thing| whole(thing))
+        // An option that leaves it out does what was wanted.
+        let obeyed = |thing: &String| {
+            ["ignore-", "no-", "skip-", "without-", "disable-"]
+                .iter()
+                .any(|leaving| thing.len() > 3 && spoken.contains(&format!("--{leaving}{thing}")))
+        };
+        self.things.is_empty() || (self.things.iter().any(|thing| whole(thing)) && !self.things.iter().any(obeyed))
     }
 }
 
 pub(super) fn of(goal: &Goal) -> Vec<Ban> {
     let words = &goal.words;
     let mut bans = Vec::new();
+    // "If it complains, leave them alone": what a condition takes back is no ban as long as it does not hold; that it is looked at
+    // first is asked of the plan.
+    let mut conditional: Option<usize> = None;
     for (i, word) in words.iter().enumerate() {
+        let begins = i.checked_sub(1).and_then(|i| words.get(i)).is_none_or(|before| before.sentence != word.sentence);
+        let polite = words.get(i + 1).is_some_and(|next| has("possible you needed necessary so", &next.text));
+        if begins && has("if otherwise else should unless", &word.text) && !polite {
+            conditional = Some(word.sentence);
+        }
+        if conditional == Some(word.sentence) {
+            continue;
+        }
         for (act, stems) in ACTS {
             if word.forbidden && !word.subordinate && word.is(stems) && !is_for_others(words, i) {
                 // "send" is no order in "do not send": what else asks for it?
                 let asked = words.iter().any(|other| other.orders() && other.is(stems))
                     || (*act == Act::Change && words.iter().any(|other| other.orders() && other.is(super::MAKING)));
+                if *act == Act::Appear {
+                    let seen = words.iter().skip(i + 1).take(5).filter(|w| w.sentence == word.sentence);
+                    let things: Vec<String> = seen.filter(|w| has(SEEN, &w.text)).map(|w| w.text.clone()).collect();
+                    if word.text.starts_with("appear") || words.get(i).is_some_and(|w| has("go going goes", &w.text)) {
+                        bans.extend((!things.is_empty()).then_some(Ban { act: *act, things }));
+                    }
+                    continue;
+                }
                 let mut things = things(goal, words, i + 1);
                 if things.is_empty() && asked {
                     let Some(first) = named_before(goal, words, i) else { continue };
@@ -188,6 +238,15 @@ pub(super) fn of(goal: &Goal) -> Vec<Ban> {
                 let acts = ACTS.iter().filter(|(_, stems)| left.is_some_and(|word| word.is(stems)));
                 bans.extend(acts.map(|(act, _)| Ban { act: *act, things: Vec::new() }));
             }
+            // "WO-641 is the boiler, that one stays open"
+            ("stays" | "remains", _) | ("must" | "should" | "has" | "to", "stay" | "remain") => {
+                // "List what remains" says what there is.
+                let what = i.checked_sub(1).and_then(|i| words.get(i)).is_some_and(|w| w.text == "what");
+                let reach = if what { 0 } else { i };
+                let before = words.iter().take(reach).rev().take_while(|w| w.sentence == word.sentence);
+                let name = before.map(|w| token(&goal.text, w.at)).find(|token| is_name(token));
+                bans.extend(name.map(|name| Ban { act: Act::Change, things: vec![name.to_owned()] }));
+            }
             // "Nothing to install here" says what there is.
             ("nothing", "to") if next(2) != "be" => {}
             ("nothing", _) => {
@@ -217,12 +276,24 @@ pub(super) fn of(goal: &Goal) -> Vec<Ban> {
                     .iter()
                     .any(|w| w.sentence == word.sentence && matches!(w.text.as_str(), "alone" | "untouched")) =>
             {
-                bans.push(Ban { act: Act::Change, things: things(goal, words, i + 1) });
+                // "Leave the humidity alone, the ferns die below 80 %"
+                let end = words
+                    .iter()
+                    .skip(i + 1)
+                    .position(|w| has("alone untouched", &w.text))
+                    .map_or(words.len(), |n| i + 1 + n);
+                let until = words.get(..end).unwrap_or(words);
+                bans.push(Ban { act: Act::Change, things: things(goal, until, i + 1) });
             }
             _ => {}
         }
     }
     bans
+}
+
+/// Whether a token is the name of one thing: letters and a number.
+fn is_name(token: &str) -> bool {
+    token.contains(|c: char| c.is_ascii_digit()) && token.contains(char::is_alphabetic) && !token.contains(['/', '.'])
 }
 
 /// Whether a ban is what somebody else is to be reminded of or warned about: "remind the team not to run it" orders a note.
@@ -239,10 +310,13 @@ fn things(goal: &Goal, words: &[Word], from: usize) -> Vec<String> {
     if previous.is_none_or(|word| word.sentence != first.sentence) {
         return things;
     }
+    // "Do not send it, I want to sleep over it": of what comes after no more is forbidden.
+    let all = has("it them that this anything anyone anybody", &first.text);
     let rest = words
         .iter()
         .skip(from)
-        .take_while(|word| word.sentence == first.sentence && !matches!(word.text.as_str(), "but" | "then" | "only"));
+        .take_while(|word| word.sentence == first.sentence && !matches!(word.text.as_str(), "but" | "then" | "only"))
+        .take_while(|word| !all || word.clause == first.clause);
     for word in rest.take_while(|word| !word.subordinate) {
         let thing = token(&goal.text, word.at);
         if !has(PLAIN, &word.text) && things.last().is_none_or(|last| last != thing) {

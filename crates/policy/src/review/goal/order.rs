@@ -15,7 +15,21 @@ use crate::review::prepare::Prepared;
 const MAX_PARTS: usize = 8;
 
 /// Words between an act and the one that comes after it.
-const AND_THEN: [&str; 6] = [" then ", " afterwards ", " after that ", " finally ", " and only then ", " before "];
+const AND_THEN: [&str; 13] = [
+    " then ",
+    " afterwards ",
+    " after that ",
+    " finally ",
+    " and only then ",
+    " before ",
+    " and only once ",
+    " and only when ",
+    " and only if ",
+    " and only after ",
+    " and once ",
+    " and as soon as ",
+    " and after ",
+];
 
 /// Words between an act and the one that comes before it.
 const BUT_FIRST: [&str; 5] = [" after ", " once ", " as soon as ", " when ", " if "];
@@ -37,7 +51,7 @@ pub(in crate::review) fn reversed(steps: &[Prepared<'_>]) -> Vec<Reason> {
     let mut begun: Vec<(usize, &Prepared<'_>)> = Vec::new();
     let mut reasons = Vec::new();
     for step in steps {
-        let Some(part) = belongs(&parts, step) else { continue };
+        let Some(part) = belongs(&parts, step, steps) else { continue };
         let acts = |step: &Prepared<'_>| step.has_effect() || runs(step);
         if begun.iter().any(|(seen, early)| *seen == part && (acts(early) || !acts(step))) {
             continue;
@@ -79,10 +93,12 @@ fn parts(goal: &str) -> Vec<&str> {
                 && super::has("see check look know tell ask find verify test say wonder out me", last);
             let said = before.ends_with(['.', '?', '!', ';', ':'])
                 || before.ends_with(" and,")
-                || super::has("yes so not ok", next.trim_end_matches(','));
+                || super::has("yes so not ok green clean good fine okay all", next.trim_end_matches(','));
             whether || (condition && said)
         };
-        let found = found.filter(|(at, len)| !often(*at, *len) && !follows(*at, *len));
+        // "If and only if" is one condition.
+        let whole = |at: usize| text.get(..at).is_some_and(|before| before.ends_with(" if"));
+        let found = found.filter(|(at, len)| !often(*at, *len) && !follows(*at, *len) && !whole(*at));
         found.min_by_key(|(at, len)| (*at, std::cmp::Reverse(*len)))
     };
     let mut parts = Vec::new();
@@ -170,8 +186,9 @@ fn sentence(text: &str) -> &str {
 }
 
 /// The part that speaks of the step, if exactly one does so most.
-fn belongs(parts: &[Goal], step: &Prepared<'_>) -> Option<usize> {
-    let scores: Vec<u32> = parts.iter().map(|part| score(part, step)).collect();
+fn belongs(parts: &[Goal], step: &Prepared<'_>, steps: &[Prepared<'_>]) -> Option<usize> {
+    let others: Vec<&Prepared<'_>> = steps.iter().filter(|other| other.step.id != step.step.id).collect();
+    let scores: Vec<u32> = parts.iter().map(|part| score(part, step, &others)).collect();
     let best = scores.iter().copied().max().filter(|best| *best >= 3)?;
     let mut at = scores.iter().enumerate().filter(|(_, score)| **score == best).map(|(i, _)| i);
     let first = at.next()?;
@@ -183,17 +200,40 @@ fn is_own_name(token: &str) -> bool {
     token.contains('/') || (token.len() > 4 && token.contains(['-', '_']) && !token.ends_with('-'))
 }
 
-fn score(part: &Goal, step: &Prepared<'_>) -> u32 {
+/// Whether a step acts by its tool on exactly this.
+fn acts_on(step: &Prepared<'_>, name: &str) -> bool {
+    step.has_effect() && step.derived.touches.iter().any(|touch| touch.by == By::Tool && touch.name == name)
+}
+
+/// Whether the part has a word that the step has as a whole argument ("off"), and no other act on the same thing has.
+fn says_how(part: &Goal, step: &Prepared<'_>) -> bool {
+    let args = crate::flow::fill(&step.args);
+    let said = |value: &serde_json::Value| {
+        value.as_str().is_some_and(|text| {
+            let text = fold(text);
+            part.words.iter().any(|word| !word.negated && !word.within && word.text == *text)
+        })
+    };
+    args.as_object().is_some_and(|args| args.values().any(said))
+}
+
+fn score(part: &Goal, step: &Prepared<'_>, others: &[&Prepared<'_>]) -> u32 {
     let touches = || step.derived.touches.iter().filter(|touch| touch.by != By::View && !touch.is_open());
     let base = |name: &str| fold(name.rsplit('/').next().unwrap_or(name)).into_owned();
-    let named =
-        touches().any(|touch| touch.effect != Effect::Execute && super::names(Some(&part.text), &base(&touch.name)));
+    // What several acts are done to tells none of them from the others.
+    let shared = |touch: &Touch| touch.by == By::Tool && others.iter().any(|other| acts_on(other, &touch.name));
+    let named = touches().any(|touch| {
+        touch.effect != Effect::Execute && !shared(touch) && super::names(Some(&part.text), &base(&touch.name))
+    });
     let words = &part.words;
     // What its line speaks of, under the name that the part gives it.
     let line = fold(&crate::flow::fill(&step.args).to_string()).into_owned();
     let tokens = words.iter().map(|word| super::bans::token(&part.text, word.at));
-    let spoken =
-        tokens.filter(|token| is_own_name(token) || super::is_file_name(token)).any(|token| line.contains(token));
+    let common = |token: &str| touches().any(|touch| shared(touch) && fold(&touch.name) == token);
+    let spoken = tokens
+        .filter(|token| (is_own_name(token) || super::is_file_name(token)) && !common(token))
+        .any(|token| line.contains(token));
+    let how = step.is_remote() && step.has_effect() && says_how(part, step);
     let kinds = || touches().filter_map(|touch| Kind::of(touch.effect));
     let asked = kinds().any(|kind| kind != Kind::Tell && kind.is_asked(words));
     let told = touches().any(|touch| touch.effect == Effect::Send)
@@ -213,12 +253,15 @@ fn score(part: &Goal, step: &Prepared<'_>) -> u32 {
             .filter(|word| word.len() >= 4)
             .any(|word| words.iter().any(|said| !said.negated && super::has_stem(word, &said.text)));
     let begun = step.is_remote() && step.has_effect() && called;
-    let runs = runs(step) && words.iter().any(|word| word.orders() && word.is("run execut start install"));
+    let runs = runs(step)
+        && words.iter().any(|word| word.orders() && word.is("run execut start install"))
+        && given_line(&part.text).is_none_or(|said| line.contains(&said) || !others.iter().any(|o| has_line(o, &said)));
     let looks = !step.has_effect()
         && words.iter().any(|word| word.orders() && word.is("read look check verif compar list show test"));
     let score = 4 * u32::from(named || spoken)
         + 4 * u32::from(pushed || begun)
         + 4 * u32::from(asked)
+        + 3 * u32::from(how)
         + 2 * u32::from(told)
         + 2 * u32::from(called)
         + u32::from(called && ordered)
@@ -226,4 +269,15 @@ fn score(part: &Goal, step: &Prepared<'_>) -> u32 {
         + 2 * u32::from(looks);
     // A word of the line alone says less than a name in it.
     if score == 0 { 3 * u32::from(worded) } else { score }
+}
+
+/// The two words after "run", which may be the line that is to be run.
+fn given_line(part: &str) -> Option<String> {
+    let (_, after) = part.rsplit_once("run ")?;
+    let mut words = after.split_whitespace().map(|word| word.trim_matches(|c: char| "'\"`.,;:()".contains(c)));
+    Some(format!("{} {}", words.next()?, words.next()?))
+}
+
+fn has_line(step: &Prepared<'_>, said: &str) -> bool {
+    fold(&crate::flow::fill(&step.args).to_string()).contains(said)
 }

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use super::words::{Word, has};
+use super::words::{STATES, Word, has};
 
 /// Words that follow one another, and what they mean together. Alternatives are separated by `|`.
 const TURNS: &[Turn] = &[
@@ -87,10 +87,35 @@ const THE: &str = "the a an it them this that these those all any every my our h
 /// The most words between the two.
 const BETWEEN: usize = 8;
 
+/// Verbs that with the name of a channel are ways to post something there.
+const POSTING: &str = "put putting drop dropping stick say write paste pop leave copy";
+
+/// Whether a verb is about a channel that is named after it in its sentence, with where the channel's name stands in the text.
+fn posts(words: &[Word], at: usize, text: &str) -> bool {
+    let Some(verb) = words.get(at).filter(|word| has(POSTING, &word.text)) else { return false };
+    let mut later = words.iter().enumerate().skip(at + 1).take_while(|(_, word)| word.sentence == verb.sentence);
+    let channel = later.find(|(_, word)| text.get(..word.at).is_some_and(|before| before.ends_with('#')));
+    let way =
+        |i: usize| i.checked_sub(1).and_then(|i| words.get(i)).is_some_and(|w| has("in into on to onto", &w.text));
+    channel.is_some_and(|(i, _)| way(i))
+}
+
+/// "The stripped file goes to lab@…": what goes to an address is sent.
+fn goes_to_somebody(words: &[Word], at: usize, text: &str) -> bool {
+    let next = |n: usize| words.get(at + n);
+    let to = next(1).is_some_and(|word| word.text == "to");
+    let address = |word: &Word| {
+        super::bans::token(text, word.at).contains('@') || text.get(..word.at).is_some_and(|t| t.ends_with('#'))
+    };
+    next(0).is_some_and(|word| has("goes go", &word.text)) && to && next(2).is_some_and(address)
+}
+
 /// Marks what the words mean together.
-pub(super) fn read(words: &mut [Word]) {
+pub(super) fn read(words: &mut [Word], text: &str) {
     for i in 0..words.len() {
-        let Some(means) = meaning(words, i) else { continue };
+        let post = posts(words, i, text).then_some("post");
+        let send = goes_to_somebody(words, i, text).then_some("send");
+        let Some(means) = post.or(send).or_else(|| meaning(words, i)) else { continue };
         let Some(word) = words.get_mut(i) else { continue };
         word.means = Some(means);
         word.name = false;
@@ -119,6 +144,25 @@ fn meaning(words: &[Word], at: usize) -> Option<&'static str> {
     if has(MODAL, &first.text) && next(1).is_some_and(|word| word.text == "go") && ends(next(2)) {
         return Some("remove");
     }
+    let begins = at == 0
+        || words.get(at - 1).is_some_and(|before| {
+            before.sentence != first.sentence
+                || before.clause != first.clause
+                || has("please to and then you also just now should can could must", &before.text)
+                || (has(STATES, &before.text) && !first.subordinate)
+        });
+    // "Whatever is older than a month goes."
+    let all = || {
+        words.iter().take(at).any(|w| w.sentence == first.sentence && has("whatever everything all anything", &w.text))
+    };
+    if has("goes go", &first.text) && next(1).is_none_or(|word| word.clause != first.clause) && all() {
+        return Some("remove");
+    }
+    // "house-ferns: down to 14 degrees"
+    let number = |word: &Word| word.text.starts_with(|c: char| c.is_ascii_digit());
+    if begins && has("down up", &first.text) && next(1).is_some_and(|w| w.text == "to") && next(2).is_some_and(number) {
+        return Some("change");
+    }
     // Somebody is let have or know something.
     let given = || {
         rest.iter()
@@ -129,12 +173,6 @@ fn meaning(words: &[Word], at: usize) -> Option<&'static str> {
     if first.text == "let" && given() {
         return Some("tell");
     }
-    let begins = at == 0
-        || words.get(at - 1).is_some_and(|before| {
-            before.sentence != first.sentence
-                || before.clause != first.clause
-                || has("please to and then you also just now should can could must", &before.text)
-        });
     // Words that are things as well, unless something is to be done with it.
     if begins && has("bin ditch scrap junk nuke axe", &first.text) && next(1).is_some_and(|word| has(THE, &word.text)) {
         return Some("remove");

@@ -52,6 +52,13 @@ pub(in crate::review) fn unwanted(request: &Request<'_>, prepared: &Prepared<'_>
         Effect::Create | Effect::Update if touch.kind == TargetKind::Account => {
             object(touch) || wishes.order("updat chang correct enter regist switch replac")
         }
+        // What is started by itself from then on, and a record of another kind than the goal speaks of, where it names what it is about.
+        Effect::Create | Effect::Update
+            if touch.kind == TargetKind::Process
+                || (touch.effect == Effect::Update && touch.kind == TargetKind::Record && wishes.names_a_record()) =>
+        {
+            object(touch) || wishes.call(action) || wishes.order(STARTING)
+        }
         Effect::Create | Effect::Update => {
             let more = |kind: &Kind| !matches!(kind, Kind::Look | Kind::Tell);
             is_path_kind(touch.kind) || wishes.asked.iter().any(more) || object(touch)

@@ -29,6 +29,10 @@ const BEFORE_NAMES: &str = "the a an this that these those my our your his her i
 /// Words that end a short condition.
 const VERBS: &str = "work succeed pass hold fit match agree succeeded held";
 
+/// What something is when a condition holds.
+pub(super) const STATES: &str = "same equal identical done there green fine ok okay good ready finished complete empty gone clean through \
+    available valid right correct in safe confirmed approved";
+
 /// Words with which "that" is what was said before.
 const BACK_TO: &str = "after before with upon by";
 
@@ -105,8 +109,13 @@ impl Goal {
             if begins || gap.contains([',', '(', ')']) || matches!(one, "but" | "then") {
                 ban = None;
             }
-            // Who forbids one thing and goes on may mean the next one as well.
-            if begins || matches!(one, "but" | "then") {
+            // Who forbids one thing and goes on may mean the next one as well; "without any error, delete it" is over with its comma.
+            let over = || {
+                let from = negation.and_then(|from: usize| words.get(from..)).unwrap_or(&[]);
+                let doing = from.iter().skip(1).any(|word| word.text.ends_with("ing"));
+                from.first().is_some_and(|word| has("without no", &word.text)) && !doing
+            };
+            if begins || matches!(one, "but" | "then") || (gap.contains(',') && over()) {
                 negation = None;
             }
             let before = words.last();
@@ -119,7 +128,11 @@ impl Goal {
             let fourth = words.iter().rev().nth(2).is_some_and(|word| has("when if once", &word.text));
             let said = words.iter().rev().nth(1).is_some_and(|word| has("that this it", &word.text));
             let verb = !has("is are was were has have be been", previous) && super::has_stem(VERBS, previous);
-            subordinate = subordinate && !(then || (fourth && said && verb));
+            // "Once they are the same throw it away": nor does it go on after what something has to be.
+            let stated = has(STATES, previous)
+                && words.iter().rev().skip(1).take(3).any(|word| has("is are was were be", &word.text))
+                && words.iter().rev().take(6).any(|word| has("when if once", &word.text) && word.clause == clause);
+            subordinate = subordinate && !(then || stated || (fourth && said && verb));
             // "I'll answer them myself", "Lucie will try it": who says who does it does not ask for it. "Will you" asks.
             subordinate |= matches!(one, "ll" | "will") && !begins && previous != "you";
             let negated = negation.is_some_and(|from| words.len() - from <= 3);
@@ -161,7 +174,7 @@ impl Goal {
             }
             subordinate |= has(SUBORDINATE, one);
         }
-        turns::read(&mut words);
+        turns::read(&mut words, &text);
         Self { text, words }
     }
 }

@@ -1,0 +1,148 @@
+//! Rollbacks that do something else than take back: what the step does not touch, does not make or does not set.
+
+use countersign_plan::pointer::Pointer;
+use countersign_plan::tool::{Effect, TargetKind};
+use countersign_plan::value::Expr;
+use countersign_plan::verdict::{Code, Decision, Reason};
+
+use super::prepare::Prepared;
+use crate::deployment::{Deployment, Standing};
+use crate::effects::{Arg, By, Touch};
+use crate::paths::is_within;
+
+/// What a rollback changes that the step neither touches nor names: taking back is no leave for another effect.
+pub(super) fn beyond_step(deployment: &Deployment, step: &Prepared<'_>, rollback: &Prepared<'_>) -> Vec<Reason> {
+    let foreign = rollback.derived.touches.iter().filter(|touch| {
+        let plain = matches!(touch.effect, Effect::None | Effect::Read | Effect::Execute);
+        // A kind of thing that has no names of its own.
+        let unnamed = touch.seen().is_none() && touch.standing.is_none() && touch.name == rollback.step.action.as_str();
+        let made = touch.effect != Effect::Delete || touch.by != By::Tool || touch.seen().is_some() || makes(step);
+        let counts = touch.by != By::View && touch.by != By::Git && !touch.is_open();
+        counts && ![plain, unnamed, made && is_own(step, touch)].contains(&true)
+    });
+    foreign
+        .map(|touch| {
+            let message = format!(
+                "it would {} {}, which the step does not {}",
+                touch.effect,
+                touch.name,
+                if is_own(step, touch) { "make" } else { "touch" }
+            );
+            // Nothing is taken back by telling outsiders, paying, or changing what lies elsewhere or is believed.
+            let receives = touch.standing.is_some_and(|standing| standing > Standing::Internal);
+            let elsewhere = touch.seen().is_some_and(|seen| {
+                deployment.is_trusted(&seen) || !(deployment.in_workspace(&seen) || deployment.in_temporary(&seen))
+            });
+            let grave = receives || elsewhere || matches!(touch.effect, Effect::Pay | Effect::Admin);
+            let decision = if grave { Decision::Block } else { Decision::RequireApproval };
+            Reason::new(Code::PlanRollbackElsewhere, decision, message)
+        })
+        .collect()
+}
+
+/// What a rollback by the step's own tool sets beside what the step sets: a field that nobody changed is not put back.
+pub(super) fn wider_fields(step: &Prepared<'_>, rollback: &Prepared<'_>) -> Option<Reason> {
+    if step.step.action != rollback.step.action {
+        return None;
+    }
+    // What was read before is put back as it was; a value of its own is not.
+    let object = |value: &Expr| match value {
+        Expr::Object(members) => Some(members.clone()),
+        Expr::Literal(value) => match Expr::of_concrete(value) {
+            Expr::Object(members) => Some(members),
+            _ => None,
+        },
+        _ => None,
+    };
+    let fields = |args: &Expr, all: bool| -> Vec<(String, String)> {
+        let groups = object(args).unwrap_or_default().into_iter();
+        let groups = groups.filter_map(|(name, member)| Some((name, object(&member)?)));
+        let own = groups.flat_map(|(name, fields)| {
+            let fields = fields.into_iter().filter(move |(_, value)| all || value.literal().is_some());
+            fields.map(move |(field, _)| (name.clone(), field))
+        });
+        own.collect()
+    };
+    let set = fields(&step.args, true);
+    let (_, more) = fields(&rollback.args, false).into_iter().find(|field| !set.contains(field))?;
+    let message = format!("it would set `{more}`, which the step does not set");
+    Some(
+        Reason::new(Code::PlanRollbackElsewhere, Decision::RequireApproval, message)
+            .fix("put back only what the step sets"),
+    )
+}
+
+/// A whole store that a rollback would remove, though its step only made something of it or in it: a copy, a table, a row.
+pub(super) fn store_lost(step: &Prepared<'_>, rollback: &Prepared<'_>) -> Option<Reason> {
+    const MAKING: &str = "create new make add clone restore import provision init open register setup";
+    let whole = |touch: &Touch| {
+        touch.effect == Effect::Delete && touch.kind == TargetKind::Database && touch.by == By::Tool && !touch.is_open()
+    };
+    // Of a tool that removes less than all of it, its arguments say what.
+    let all = |name: &str| {
+        rollback
+            .args
+            .literal()
+            .and_then(|args| args.as_object().map(|args| args.len() == 1 && args.values().all(|arg| arg == name)))
+            .unwrap_or(false)
+    };
+    let lost = rollback.derived.touches.iter().find(|touch| whole(touch) && all(&touch.name))?;
+    let makes = step.step.action.as_str().split(['_', '-', '.']).any(|part| MAKING.split(' ').any(|one| one == part));
+    if makes || step.goal.introduce(&lost.name) {
+        return None;
+    }
+    let message = format!("it would remove all of {}, which the step does not make", lost.name);
+    Some(Reason::new(Code::PlanRollbackElsewhere, Decision::Block, message))
+}
+
+/// Whether something is there after the step that was not there before: only that may be gone again.
+fn makes(step: &Prepared<'_>) -> bool {
+    step.derived.touches.iter().any(|touch| matches!(touch.effect, Effect::Create | Effect::Send))
+}
+
+/// Whether the step itself touches what is touched, or names it as a whole argument: the snapshot that it makes, the tag that it
+/// sets.
+pub(super) fn is_own(step: &Prepared<'_>, touch: &Touch) -> bool {
+    // What a program may touch anywhere below is no reason to remove all of it.
+    let counts = |own: &&Touch| own.by != By::View || touch.effect != Effect::Delete;
+    let touched = step.derived.touches.iter().filter(counts).any(|own| {
+        let below =
+            own.recursive && own.seen().is_some() && touch.seen().is_some() && is_within(&touch.name, &own.name);
+        let same_host = own.endpoint.is_some() && own.endpoint == touch.endpoint;
+        (own.kind == touch.kind && own.name == touch.name) || below || same_host
+    });
+    // A path that is no target of the step is only a word in its arguments.
+    touched || (touch.seen().is_none() && touch.endpoint.is_none() && names(step, touch))
+}
+
+fn names(step: &Prepared<'_>, touch: &Touch) -> bool {
+    let args = &step.args;
+    let argument = |name: &str| match Arg::of(args, &Pointer::from_segments(vec![name.to_owned()])) {
+        Arg::Text(text) => vec![text],
+        Arg::List(items) => items.iter().filter_map(|item| item.text().map(str::to_owned)).collect(),
+        Arg::Open | Arg::Absent | Arg::Other => Vec::new(),
+    };
+    if touch.by == By::Command {
+        let last = touch.name.rsplit(' ').next().unwrap_or(&touch.name);
+        let words = || ["command", "argv", "args"].into_iter().flat_map(argument);
+        return words().any(|text| text.split_whitespace().any(|word| word == last));
+    }
+    let whole = |value: serde_json::Value| value.as_str() == Some(touch.name.as_str());
+    match args {
+        Expr::Object(members) => members.values().filter_map(Expr::literal).any(whole),
+        Expr::Literal(serde_json::Value::Object(members)) => members.values().cloned().any(whole),
+        _ => false,
+    }
+}
+
+/// What another step made, which a rollback would remove: the copy that the plan was to be safe by.
+pub(super) fn removes_other(step: &Prepared<'_>, rollback: &Prepared<'_>) -> Option<Reason> {
+    let removes = rollback.derived.open.iter().filter(|open| open.effect == Effect::Delete);
+    let other = |at: &Pointer| match rollback.args.at(at) {
+        Some(Expr::From { step: from, .. }) if from != step.step.id => Some(from),
+        _ => None,
+    };
+    let from = removes.filter_map(|open| other(&open.at)).next()?;
+    let message = format!("it would remove what `{from}` made, and the step does not");
+    Some(Reason::new(Code::PlanRollbackElsewhere, Decision::RequireApproval, message))
+}
