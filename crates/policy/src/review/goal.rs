@@ -26,8 +26,8 @@ use bans::Ban;
 pub(super) use bans::forbidden;
 pub(super) use order::reversed;
 use vocabulary::{
-    ACTING, BACK, EXPLAINING, GOVERNED, GOVERNING, LOOKING, OPPOSITES, PAYING, PLACING, PLAIN, POWERS, READING,
-    SETTING, TELLING, UNCLEAR,
+    ACTING, BACK, EXPLAINING, GOVERNED, GOVERNING, LOOKING, OPPOSITES, PAYING, PLACING, PLAIN, POWERS, PUBLISHING,
+    READING, SETTING, TELLING, UNCLEAR,
 };
 pub(super) use vocabulary::{DESTROYING, EMPTYING, ERASING, HOOKS, MAKING, PUSHING, RELOADING, REMOVAL, TIDYING};
 pub(super) use wanted::unwanted;
@@ -328,7 +328,10 @@ fn conditions(words: &[Word]) -> (bool, bool) {
             .filter(|word| words.get(i).is_some_and(|w| w.sentence == word.sentence));
         let texts: Vec<&str> = rest.map(|word| word.text.as_str()).collect();
         let verb = texts.iter().position(|text| has("go put roll switch set bring change turn", text));
-        texts.iter().any(|text| has("revert undo", text))
+        let as_it_was = texts.windows(2).any(|pair| pair.first() == Some(&"as"))
+            && texts.iter().any(|text| has("leave keep", text));
+        as_it_was
+            || texts.iter().any(|text| has("revert undo", text))
             || verb.is_some_and(|at| texts.iter().skip(at).any(|t| *t == "back"))
     };
     let condition = |(i, word): (usize, &Word)| has("unless provided", &word.text) || (word.text == "if" && !back(i));
@@ -342,6 +345,9 @@ fn conditions(words: &[Word]) -> (bool, bool) {
     let conditional = words.iter().enumerate().any(condition) || words.windows(2).any(ensured);
     (conditional, conditional || words.windows(2).any(awaited))
 }
+
+/// Parts of the names of tools whose readers are all who care to look.
+const PUBLISHERS: &[&str] = &["publish", "announce", "broadcast", "tweet"];
 
 /// A kind of thing that people ask for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -460,9 +466,12 @@ pub(super) fn unasked(request: &Request<'_>, prepared: &Prepared<'_>, ruled: boo
     let mut told = BTreeSet::new();
     let mut reasons = Vec::new();
     for touch in touches().filter(|touch| concerns(touch) && !prepared.clears_up(touch)) {
-        let Some(kind) = Kind::of(touch.effect).filter(|kind| !asked.contains(kind) && !told.contains(kind)) else {
-            continue;
-        };
+        // Whoever wants somebody told has not yet asked that all may read it.
+        let public = || PUBLISHERS.iter().any(|part| parts(prepared.step.action.as_str()).any(|own| own == *part));
+        let unsaid =
+            |kind: &Kind| *kind == Kind::Tell && public() && !words.iter().any(|w| !w.negated && w.is(PUBLISHING));
+        let is_unasked = |kind: &Kind| (!asked.contains(kind) || unsaid(kind)) && !told.contains(kind);
+        let Some(kind) = Kind::of(touch.effect).filter(is_unasked) else { continue };
         if is_named(goal, prepared, touch)
             || words
                 .iter()

@@ -158,8 +158,14 @@ fn meaning(words: &[Word], at: usize) -> Option<&'static str> {
     if has("goes go", &first.text) && next(1).is_none_or(|word| word.clause != first.clause) && all() {
         return Some("remove");
     }
-    // "house-ferns: down to 14 degrees"
+    // "Four replicas instead of two"
     let number = |word: &Word| word.text.starts_with(|c: char| c.is_ascii_digit());
+    let few = |word: &Word| has("one two three four five six seven eight nine ten", &word.text);
+    let counted = |word: &Word| number(word) || few(word);
+    if first.text == "instead" && next(1).is_some_and(|w| w.text == "of") && next(2).is_some_and(counted) {
+        return Some("change");
+    }
+    // "house-ferns: down to 14 degrees"
     if begins && has("down up", &first.text) && next(1).is_some_and(|w| w.text == "to") && next(2).is_some_and(number) {
         return Some("change");
     }

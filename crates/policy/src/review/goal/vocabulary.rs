@@ -20,6 +20,10 @@ pub(in crate::review) const TELLING: &str = "send sent mail email messag notif i
     invit announc contact ask remind alert escalat submit upload push deliver distribut broadcast slack chat know report ping \
     call request confirm thank cc writ commit sync webhook book order regist";
 
+// of them, for what everybody may read, with the places where it stands then,
+pub(in crate::review) const PUBLISHING: &str = "publish announc broadcast tweet releas post web site page portal public live online wiki blog \
+    intranet newsletter press media upload deploy putting put hang display show visible everyone everybody all";
+
 // for a payment,
 pub(in crate::review) const PAYING: &str = "pay paid transfer wire send refund buy bought purchas order book reimburs settl invoice bill donat tip \
     subscri charg deposit withdraw split rent";
