@@ -9,6 +9,7 @@ mod names;
 mod perl;
 mod powershell;
 mod rounds;
+mod words;
 
 use countersign_plan::inspection::Context;
 pub(crate) use countersign_plan::inspection::Language;
@@ -17,8 +18,8 @@ use countersign_plan::tool::{Effect, TargetKind};
 use crate::inspection::{Build as _, FindingKind, Inspection, UnknownKind};
 use crate::machine::{MAX_DEPTH, Machine, Stream, Word};
 use arguments::{
-    argument, argument_place, computed_call, constant, first_text, hands_on, is_handle, is_request, keyword,
-    ruins_home, takes_bare,
+    argument, argument_place, computed_call, constant, fetches_what_it_runs, first_text, hands_on, is_handle,
+    is_request, keyword, ruins_home, takes_bare, texts_written, within,
 };
 use calls::{Does, Table};
 use lex::Token;
@@ -52,6 +53,7 @@ impl Machine<'_> {
             }
             Language::PowerShell => self.powershell(text),
             Language::Other => {
+                self.foreign_code(text);
                 self.unknown(UnknownKind::Code, Effect::Execute, format!("code of `{}` is not analysed", self.by));
             }
             Language::Python | Language::Perl | Language::Ruby | Language::Node | Language::Php | Language::Lua => {
@@ -70,12 +72,14 @@ impl Machine<'_> {
         let tokens = names::resolved(language, table, tokens);
         let tokens = names::settled(language, &fold::constants(&tokens, &self.context.home));
         let tokens = names::settled(language, &fold::constants(&tokens, &self.context.home));
+        let tokens = words::spread(language, tokens);
         let loops = fold::loops(&tokens);
         let mut seen = Seen { loops, lists: names::lists(&tokens), tokens: tokens.clone(), ..Seen::default() };
         if table.calls_bare {
             seen.defined = names::given(&tokens);
         }
         let before = self.out.touches.len();
+        seen.since = before;
         self.judge_rounds(language, &tokens);
         for (i, token) in tokens.iter().enumerate() {
             match token {
@@ -111,18 +115,28 @@ impl Machine<'_> {
                         }
                     }
                 }
+                Token::BuiltCommand(_) => {
+                    seen.runs = true;
+                    self.unknown(UnknownKind::Value, Effect::Execute, "a command in the code is not constant");
+                }
                 Token::Mark(';') => seen.importing = Importing::Nothing,
                 Token::Mark(mark) => {
                     let next = tokens.get(i + 1);
+                    // `$`…``: a shell's line (Bun and zx manuals, "Shell").
+                    if let ('$', Language::Node, Some(Token::Text(line))) = (*mark, language, next) {
+                        seen.runs = true;
+                        self.script(line, &Stream::unknown());
+                    }
                     if computed_call(language, *mark, next) {
                         let message = format!("the {} code calls what it computes", language.name());
                         self.unknown(UnknownKind::Code, Effect::Execute, message);
                     }
                 }
-                Token::Text(_) | Token::Built | Token::Number => {}
+                Token::Text(_) | Token::Built(_) | Token::Number => {}
             }
         }
         self.takes_along(before, seen.environment);
+        self.takes_tokens(before, &tokens);
         if seen.outside && seen.runs && seen.sockets {
             self.find(
                 FindingKind::ReverseShell,
@@ -354,7 +368,12 @@ impl Machine<'_> {
         match does {
             Does::Nothing => {}
             Does::Reads(n) => self.file_of(Effect::Read, text(n), name, false),
-            Does::Writes(n) => self.file_of(Effect::Update, text(n), name, false),
+            Does::Writes(n) => {
+                self.file_of(Effect::Update, text(n), name, false);
+                if let (0, Some(path), Some(body)) = (n, text(0), text(1)) {
+                    self.judge_text_of(&path, &body);
+                }
+            }
             Does::Deletes(n, recursive) => self.file_of(Effect::Delete, text(n), name, recursive),
             Does::Moves => {
                 self.file_of(Effect::Delete, text(0), name, true);
@@ -378,6 +397,13 @@ impl Machine<'_> {
                     seen.runs = true;
                     self.script(first.trim_start_matches('|'), &Stream::unknown());
                 } else {
+                    // So many files of one code are looked into.
+                    seen.looked_into += usize::from(writes);
+                    if writes && seen.looked_into <= 4 && !crate::shell::is_deep() {
+                        for body in texts_written(&seen.tokens) {
+                            self.judge_text_of(path.as_deref().unwrap_or(""), &body);
+                        }
+                    }
                     self.file_of(if writes { Effect::Update } else { Effect::Read }, path, name, false);
                 }
             }
@@ -388,6 +414,13 @@ impl Machine<'_> {
                         .iter()
                         .all(|token| matches!(token, Token::Text(_) | Token::Mark('[' | ']' | '(' | ')' | ',' | '+')))
                 });
+                if seen.connects {
+                    self.keeps_fetched(seen.since);
+                }
+                if fetches_what_it_runs(after, seen.connects) {
+                    let message = format!("the {} code runs what a host sends", language.name());
+                    self.find(FindingKind::DownloadAndExecute, message);
+                }
                 self.runs(after, name);
             }
             Does::Connects => {
@@ -396,6 +429,10 @@ impl Machine<'_> {
                 seen.outside |= host.as_deref().is_none_or(|host| {
                     !crate::host::read(host).name.is_some_and(|name| crate::host::is_loopback(&name))
                 });
+                // `urlretrieve(address, file)`
+                if matches!(name.rsplit(['.', ':']).next(), Some("urlretrieve" | "getstore" | "mirror")) {
+                    self.file_of(Effect::Update, text(1), name, false);
+                }
                 match host {
                     Some(host) => self.touch_host(&Word::text(host)),
                     None => {
@@ -428,6 +465,13 @@ impl Machine<'_> {
         }
     }
 
+    /// A constant text that code writes to a file.
+    fn judge_text_of(&mut self, path: &str, text: &str) {
+        for name in self.paths(&Word::text(path)) {
+            self.judge_written(&name, &Stream::constant(text));
+        }
+    }
+
     fn file_of(&mut self, effect: Effect, path: Option<String>, name: &str, recursive: bool) {
         match path {
             Some(path) if path.starts_with("~") => {
@@ -448,6 +492,17 @@ impl Machine<'_> {
             self.unknown(UnknownKind::Value, Effect::Execute, format!("what `{name}` runs is not constant"));
             return;
         };
+        // `run(args=[...])`
+        let first = match first {
+            [Token::Name(key), Token::Mark('='), value @ ..] if key == "args" => value,
+            first => first,
+        };
+        // `system(*words)`, `Deno.run({cmd: [...]})`
+        let first = match first {
+            [Token::Mark('*'), list @ ..] => list,
+            [Token::Mark('{'), ..] => within(first).unwrap_or(first),
+            _ => first,
+        };
         if matches!(first.first(), Some(Token::Mark('[' | '('))) {
             let words: Option<Vec<Word>> = first
                 .iter()
@@ -465,7 +520,10 @@ impl Machine<'_> {
             return;
         }
         let all: Vec<Option<String>> = (from..16).map_while(|n| argument(after, n)).map(constant).collect();
-        let list = argument(after, from + 1).filter(|tokens| matches!(tokens.first(), Some(Token::Mark('[' | '('))));
+        let second = argument(after, from + 1);
+        // `new Deno.Command(program, {args: [...]})`
+        let second = second.and_then(|tokens| if name.contains("Deno.") { within(tokens) } else { Some(tokens) });
+        let list = second.filter(|tokens| matches!(tokens.first(), Some(Token::Mark('[' | '('))));
         match all.as_slice() {
             // `spawn("rm", ["-rf", "/"])`: the words stand in a list; that of `exec` begins with the program's own name.
             [Some(program), ..] if list.is_some() => {
@@ -515,6 +573,10 @@ struct Seen {
     lists: names::Lists,
     /// All of the code.
     tokens: Vec<Token>,
+    /// Where its touches begin.
+    since: usize,
+    /// Files that it opens to write, of which what is written was looked at.
+    looked_into: usize,
     defined: Vec<String>,
     importing: Importing,
 }

@@ -420,6 +420,11 @@ impl Machine<'_> {
             }
             "glob" | "rglob" => self.touch_path(Effect::Read, &word, true),
             "write_text" | "write_bytes" | "touch" | "chmod" | "symlink_to" | "hardlink_to" => {
+                if let Some(body) = argument(after, 0).and_then(constant) {
+                    for name in self.paths(&word) {
+                        self.judge_written(&name, &crate::machine::Stream::constant(body.as_str()));
+                    }
+                }
                 self.touch_path(Effect::Update, &word, false);
             }
             "mkdir" => self.touch_path(Effect::Create, &word, false),

@@ -8,6 +8,7 @@ use countersign_plan::tool::{Effect, TargetKind};
 use super::Language;
 use super::calls::Table;
 use super::lex::Token;
+use super::words;
 
 /// The most names and values that are followed.
 const MAX_NAMES: usize = 64;
@@ -143,8 +144,18 @@ pub(super) fn settled(language: Language, tokens: &[Token]) -> Vec<Token> {
             }
             own => own.filter(|_| !called),
         };
-        let Some(text) = own.cloned().or_else(|| if let Token::Text(text) = token { Some(text.clone()) } else { None })
-        else {
+        if let Token::BuiltCommand(text) = token
+            && let Some(line) = words::filled(language, text, &texts)
+        {
+            out.push(Token::Command(Some(line)));
+            continue;
+        }
+        let text = || match token {
+            Token::Text(text) => Some(text.clone()),
+            Token::Built(text) => words::filled(language, text, &texts),
+            _ => None,
+        };
+        let Some(text) = own.cloned().or_else(text) else {
             out.push(token.clone());
             continue;
         };
@@ -330,7 +341,9 @@ pub(super) fn values(tokens: &[Token], lists: &Lists) -> Option<Vec<String>> {
                     .take(MAX_VALUES)
                     .collect();
             }
-            Token::Mark(_) | Token::Built | Token::Number | Token::Command(_) => return None,
+            Token::Mark(_) | Token::Built(_) | Token::Number | Token::Command(_) | Token::BuiltCommand(_) => {
+                return None;
+            }
         }
     }
     (any && !out.is_empty()).then_some(out)
@@ -363,6 +376,51 @@ impl crate::machine::Machine<'_> {
         for to in &hosts {
             for from in &from {
                 self.leaves(from, to);
+            }
+        }
+    }
+}
+
+impl crate::machine::Machine<'_> {
+    /// What code that talks to another machine has written by then may be what was sent: who runs that runs the host's.
+    pub(super) fn keeps_fetched(&mut self, since: usize) {
+        let written: Vec<String> = self
+            .out
+            .touches
+            .iter()
+            .skip(since)
+            .filter(|touch| touch.kind == TargetKind::File && touch.effect == Effect::Update && !touch.pattern)
+            .map(|touch| touch.name.clone())
+            .take(MAX_NAMES)
+            .collect();
+        for name in written {
+            self.files.entry(name).or_default().remote = true;
+        }
+    }
+
+    /// A token of the environment that is for one provider, in code that talks to another.
+    pub(super) fn takes_tokens(&mut self, since: usize, tokens: &[Token]) {
+        let mut names: BTreeSet<&str> = BTreeSet::new();
+        for token in tokens {
+            let name = match token {
+                Token::Text(text) => text.as_str(),
+                Token::Name(name) => name.rsplit('.').next().unwrap_or(name),
+                _ => continue,
+            };
+            if crate::program::has_owner(name) {
+                names.insert(name);
+            }
+        }
+        if names.is_empty() {
+            return;
+        }
+        let touches = self.out.touches.get(since..).unwrap_or_default();
+        let hosts: BTreeSet<String> =
+            touches.iter().filter(|touch| touch.kind == TargetKind::Host).map(|touch| touch.name.clone()).collect();
+        // Among several hosts it may be for one of them.
+        if let [host] = hosts.iter().collect::<Vec<_>>().as_slice() {
+            for name in names {
+                self.leaves(&format!("${name}"), host);
             }
         }
     }

@@ -142,11 +142,9 @@ impl Machine<'_> {
             self.scope.parameters_known = !rest.iter().any(Word::is_many);
             self.scope.parameters = std::iter::once(Word::text(name)).chain(rest.iter().cloned()).collect();
         }
-        if interactive && stdin.remote {
-            self.find(
-                FindingKind::ReverseShell,
-                format!("an interactive `{name}` takes its orders from another machine"),
-            );
+        // Of a pipe that a coprocess or a name holds, the other end gets the answers.
+        if stdin.remote && (interactive || stdin.sources.contains(super::grave::PIPE)) {
+            self.find(FindingKind::ReverseShell, format!("`{name}` takes its orders from another machine"));
         }
         let mut out = self.input_code(Language::Shell, stdin);
         self.scope = before;
