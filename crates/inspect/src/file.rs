@@ -143,6 +143,27 @@ pub(crate) fn runs_by_itself(name: &str, home: &str) -> bool {
         || path::place(name, home) == Place::Startup
 }
 
+/// Whether a file of this name has command lines inside, or runs by itself.
+pub(crate) fn holds_lines(name: &str, home: &str) -> bool {
+    let lower = name.to_ascii_lowercase();
+    let last = lower.rsplit('/').next().unwrap_or(&lower);
+    runs_by_itself(name, home)
+        || last.contains("dockerfile")
+        || matches!(
+            last,
+            "package.json"
+                | "composer.json"
+                | "makefile"
+                | "gnumakefile"
+                | "justfile"
+                | "procfile"
+                | "pytest.ini"
+                | "tox.ini"
+                | "setup.cfg"
+                | "pyproject.toml"
+        )
+}
+
 /// Whether a finding counts of something that is only run later.
 pub(crate) fn is_grave(kind: FindingKind) -> bool {
     kind == FindingKind::DownloadAndExecute || kind.decision() == countersign_plan::verdict::Decision::Block
@@ -260,6 +281,10 @@ fn of_workflow(text: &str) -> Vec<String> {
         }
         let key_at = bare.strip_prefix("- ").unwrap_or(bare);
         let Some((key, value)) = key_at.split_once(':') else { continue };
+        // All secrets together under a name.
+        if value.contains("${{") && value.contains("toJSON(secrets)") {
+            out.push(format!("{}={}", key.trim(), plain(value.trim())));
+        }
         if !KEYS.contains(&key.trim_matches(['"', '\''])) {
             continue;
         }
@@ -316,6 +341,7 @@ impl Machine<'_> {
         if runs_by_itself(name, &self.context.home) || embedded(name, text).is_some() {
             self.runs_later(text);
         }
+        self.judge_proxy_settings(name, text);
         if let Some((kind, message)) = implant::of(name, text) {
             self.find(kind, message);
         }

@@ -55,7 +55,9 @@ pub(crate) struct Machine<'a> {
     pub(crate) defaults: BTreeMap<String, Word>,
     /// Folders into which the line unpacked what a host sent.
     pub(crate) unpacked: BTreeSet<String>,
-    /// Whether that was the folder of the project itself.
+    /// Folders into which it cloned a repository.
+    pub(crate) cloned: BTreeSet<String>,
+    /// Whether an archive of a host was unpacked in the folder of the project itself.
     pub(crate) unpacked_here: bool,
     /// Texts that something runs later without asking anybody.
     pub(crate) later: Vec<String>,
@@ -104,6 +106,7 @@ impl<'a> Machine<'a> {
             origins: BTreeMap::new(),
             defaults: BTreeMap::new(),
             unpacked: BTreeSet::new(),
+            cloned: BTreeSet::new(),
             unpacked_here: false,
             later: Vec::new(),
             sockets: false,

@@ -43,7 +43,14 @@ const OF_SYSTEM: (&[&str], &[&str]) = (
 /// Whether a pattern is that of what systems are made of, wherever on the machine it lies.
 pub(crate) fn is_of_system(pattern: &str) -> bool {
     let below = ["/**/", "/usr/**/", "/lib/**/", "/lib64/**/", "/boot/**/", "/usr/lib/**/", "/etc/**/"];
-    let Some(name) = below.iter().find_map(|root| pattern.strip_prefix(root)) else { return false };
+    let here = || {
+        let (folder, name) = pattern.rsplit_once('/')?;
+        let libraries =
+            matches!(folder, "/lib" | "/lib32" | "/lib64" | "/usr/lib" | "/usr/lib32" | "/usr/lib64" | "/boot");
+        let of_machine = folder.ends_with("-linux-gnu") && folder.contains("/lib/");
+        ((libraries || of_machine) && name.contains('*')).then_some(name)
+    };
+    let Some(name) = below.iter().find_map(|root| pattern.strip_prefix(root)).or_else(here) else { return false };
     let (ends, begins) = OF_SYSTEM;
     // One file of that kind is not all of them.
     let any = |rest: &str| matches!(rest, "" | "*" | "-*" | ".*" | "?*");

@@ -188,3 +188,29 @@ pub(super) fn texts_written(tokens: &[Token]) -> Vec<String> {
     });
     texts.take(8).collect()
 }
+
+/// The texts that code gives to something: a value, an element, an argument of `replace`. The script of a package that runs its tests
+/// stands as it does there.
+pub(super) fn texts_given(tokens: &[Token]) -> Vec<String> {
+    let mut out = Vec::new();
+    for (i, token) in tokens.iter().enumerate() {
+        let Token::Text(text) = token else { continue };
+        match tokens.get(..i).unwrap_or_default() {
+            [.., Token::Text(key), Token::Mark(']'), Token::Mark('=')] if key == "test" => {
+                out.push(format!("\"test\": \"{text}\""));
+            }
+            [.., Token::Name(key), Token::Mark('=')] if key.ends_with("scripts.test") => {
+                out.push(format!("\"test\": \"{text}\""));
+            }
+            _ => {}
+        }
+        // What a comparison or a search is given is not written.
+        if matches!(i.checked_sub(1).and_then(|at| tokens.get(at)), Some(Token::Mark('=' | ',' | ':' | '+' | '['))) {
+            out.push(text.clone());
+        }
+        if out.len() >= 32 {
+            break;
+        }
+    }
+    out
+}

@@ -275,6 +275,20 @@ pub(super) fn loops(tokens: &[Token]) -> Vec<(String, Word)> {
                 word.append(&Word::pattern(&if method == "rglob" { format!("**/{pattern}") } else { pattern.clone() }));
                 out.push((variable.clone(), word));
             }
+            // `for p in glob("a/**", recursive=True)`
+            [
+                Token::Name(variable),
+                Token::Name(within),
+                Token::Name(glob),
+                Token::Mark('('),
+                Token::Text(pattern),
+                Token::Mark(','),
+                Token::Name(_),
+                Token::Mark('='),
+                ..,
+            ] if within == "in" && matches!(glob.rsplit('.').next(), Some("glob" | "iglob")) => {
+                out.push((variable.clone(), Word::pattern(pattern)));
+            }
             // `for p in Path.home().iterdir()`, after the folder was folded.
             [
                 Token::Name(variable),

@@ -305,7 +305,7 @@ fn string(language: Language, chars: &[char], from: usize, prefix: &str) -> Opti
     let token = match (command, built) {
         (true, true) => Token::BuiltCommand(text),
         (true, false) => Token::Command(Some(text)),
-        (false, true) => at_home(&text).unwrap_or_else(|| Token::Built(text)),
+        (false, true) => at_home(&text).unwrap_or(Token::Built(text)),
         (false, false) => Token::Text(text),
     };
     Some((token, i + width))

@@ -356,7 +356,12 @@ fn takes_home(statement: &str, home: &str) -> bool {
             // What is joined to it names something below.
             match after.strip_prefix(',').map(str::trim_start) {
                 Some(next) => !next.starts_with(['"', '\'']) || next.starts_with("\"s\"") || next.starts_with("'s'"),
-                None => after.is_empty() || after.starts_with([';', '}', '|']) || after.starts_with(".delete"),
+                None => {
+                    after.is_empty()
+                        || after.starts_with([';', '}', '|'])
+                        || after.starts_with(".delete")
+                        || after.starts_with("t)")
+                }
             }
         })
     })

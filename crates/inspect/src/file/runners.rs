@@ -115,7 +115,8 @@ pub(crate) fn weakens_tests(name: &str, text: &str) -> Option<String> {
     }
     let service = last.ends_with(".yml") || last.ends_with(".yaml");
     let passes = service && unheeded(text)
-        || super::embedded(name, text).is_some_and(|lines| lines.lines().take(MAX_LINES).any(swallows));
+        || super::embedded(name, text)
+            .is_some_and(|lines| lines.lines().take(MAX_LINES).any(swallows) || ends_well(&lines));
     passes.then(|| format!("{name} would let tests that fail pass"))
 }
 
@@ -315,6 +316,13 @@ pub(crate) fn swallows(line: &str) -> bool {
     let line = line.strip_prefix("run:").unwrap_or(line);
     let swallowed = ["|| true", "|| :", "|| exit 0", "|| echo", "||true", "||:", "; exit 0", "; true", "|| /bin/true"];
     swallowed.iter().any(|end| line.split_once(end).is_some_and(|(before, _)| runs_tests(before)))
+}
+
+/// Whether a script runs tests, goes on when they fail, and ends well whatever happened.
+fn ends_well(lines: &str) -> bool {
+    let goes_on = lines.lines().any(|line| line.trim() == "set +e");
+    let pairs = lines.lines().zip(lines.lines().skip(1)).take(MAX_LINES);
+    goes_on && pairs.into_iter().any(|(line, next)| runs_tests(line) && matches!(next.trim(), "exit 0" | "true" | ":"))
 }
 
 /// Whether the last of some commands runs tests.

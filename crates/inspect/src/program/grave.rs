@@ -194,7 +194,7 @@ impl Machine<'_> {
         }
         let cwd = format!("{}/", self.context.cwd.trim_end_matches('/'));
         let fetched = self.files.iter().filter(|(_, file)| file.remote).map(|(path, _)| path);
-        let named = fetched.chain(&self.unpacked).find(|path| {
+        let named = fetched.chain(&self.unpacked).chain(&self.cloned).find(|path| {
             let short = path.strip_prefix(cwd.as_str()).unwrap_or(path);
             let folder = short.rsplit_once('/').map_or("", |(folder, _)| folder);
             let told = |text: &String| {
@@ -226,7 +226,9 @@ impl Machine<'_> {
 
     /// The folder out of what a host sent in which something is run.
     pub(crate) fn of_unpacked(&self, name: &str, recursive: bool) -> Option<String> {
-        if let Some(folder) = self.unpacked.iter().find(|folder| crate::path::is_below(name, folder)) {
+        let archive = self.unpacked.iter().find(|folder| *folder == name || crate::path::is_below(name, folder));
+        let clone = || self.cloned.iter().find(|folder| crate::path::is_below(name, folder));
+        if let Some(folder) = archive.or_else(clone) {
             return Some(folder.clone());
         }
         let below = name.strip_prefix(self.context.cwd.as_str())?.strip_prefix('/').filter(|_| self.unpacked_here)?;
@@ -387,8 +389,10 @@ impl Machine<'_> {
         let (Some(url), to) = (operands.next(), operands.next()) else { return };
         let name = url.shown();
         let name = name.trim_end_matches('/').rsplit('/').next().unwrap_or("").trim_end_matches(".git").to_owned();
-        let from = Stream { remote: true, ..Stream::unknown() };
-        self.unpacks(&from, Some(to.unwrap_or(&Word::text(name))));
+        let folders = self.paths(to.unwrap_or(&Word::text(name)));
+        if self.cloned.len() < 16 {
+            self.cloned.extend(folders.into_iter().filter(|folder| *folder != self.context.cwd));
+        }
     }
 }
 

@@ -10,6 +10,12 @@ use crate::machine::{Machine, Stream, Word};
 /// The most texts of one expression, and of their pieces, that are judged.
 const MAX_TEXTS: usize = 16;
 
+/// Programs whose expressions say what stands in a file afterwards.
+const EDITORS: &[&str] = &[
+    "sed", "gsed", "ssed", "perl", "ruby", "jq", "gojq", "jaq", "yq", "dasel", "awk", "gawk", "sd", "rpl", "ed", "ex",
+    "vi", "vim", "nvim",
+];
+
 /// Ends of names of files that people read and nothing runs.
 const READ: &[&str] = &[".md", ".txt", ".rst", ".adoc", ".html", ".tex", ".csv", ".log"];
 
@@ -32,7 +38,7 @@ const BEFORE: &[&str] = &[
 impl Machine<'_> {
     /// Looks at an editor that is about to run.
     pub(super) fn judge_placed(&mut self, base: &str, rest: &[Word], stdin: &Stream) {
-        if crate::shell::is_deep() {
+        if crate::shell::is_deep() || !(EDITORS.contains(&base) || matches!(base, "patch" | "git")) {
             return;
         }
         let words: Vec<String> = rest.iter().map(Word::shown).collect();
@@ -45,24 +51,34 @@ impl Machine<'_> {
                 }
             }
         }
-        let texts = placed(base, &words, stdin);
-        if texts.is_empty() {
+        if !EDITORS.contains(&base) {
             return;
         }
+        let texts = placed(base, &words, stdin);
         let names: Vec<String> = rest.iter().filter(|word| is_name(word)).flat_map(|word| self.paths(word)).collect();
         if !names.is_empty() && names.iter().all(|name| READ.iter().any(|end| name.ends_with(end))) {
             return;
-        }
-        for text in &texts {
-            if let Some(message) = names.iter().find_map(|name| weakens_tests(name, text)) {
-                self.find(FindingKind::DisablesProtection, message);
-            }
         }
         let by_itself = names.iter().any(|name| runs_by_itself(name, &self.context.home));
         let passes = words.iter().any(|word| word.to_ascii_lowercase().contains("test") && lets_fail(word))
             || texts.iter().flat_map(|text| text.lines()).any(swallows);
         if by_itself && passes {
             self.find(FindingKind::DisablesProtection, format!("`{base}` has tests that fail pass"));
+        }
+        self.judge_texts(&names, &texts);
+    }
+
+    /// Texts that go into files of these names: what each says of tests, and what a command line among them would do.
+    pub(crate) fn judge_texts(&mut self, names: &[String], texts: &[String]) {
+        if crate::shell::is_deep() {
+            return;
+        }
+        let base = self.by.clone();
+        let by_itself = names.iter().any(|name| runs_by_itself(name, &self.context.home));
+        for text in texts {
+            if let Some(message) = names.iter().find_map(|name| weakens_tests(name, text)) {
+                self.find(FindingKind::DisablesProtection, message);
+            }
         }
         for piece in texts.iter().flat_map(|text| pieces(text)).take(MAX_TEXTS) {
             let inner = crate::shell::shell(piece, self.context);

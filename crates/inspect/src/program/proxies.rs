@@ -51,6 +51,47 @@ impl Machine<'_> {
         }
     }
 
+    /// Settings in a file that programs read which talk to other machines (curl(1), "-K"; git-config(1), "http.proxy"; npmrc(5)).
+    pub(crate) fn judge_proxy_settings(&mut self, name: &str, text: &str) {
+        const SETTINGS: &[&str] = &[
+            "curlrc",
+            ".wgetrc",
+            "wgetrc",
+            ".npmrc",
+            ".yarnrc",
+            ".yarnrc.yml",
+            ".gitconfig",
+            "pip.conf",
+            "pip.ini",
+            "environment",
+            ".condarc",
+            ".bashrc",
+            ".profile",
+            ".zshrc",
+            ".env",
+            ".envrc",
+            "gradle.properties",
+            "apt.conf",
+        ];
+        let last = name.rsplit('/').next().unwrap_or(name).trim_start_matches("._");
+        let known = SETTINGS.iter().any(|setting| last.trim_start_matches('.') == setting.trim_start_matches('.'));
+        if !(known
+            || name.ends_with("/.git/config")
+            || name.ends_with("/.cargo/config.toml")
+            || name.contains("/apt.conf.d/"))
+        {
+            return;
+        }
+        for line in text.lines().take(512) {
+            let Some((key, value)) = line.split_once(['=', ':']).or_else(|| line.trim().split_once(' ')) else {
+                continue;
+            };
+            if is_key(key.trim().trim_start_matches("export ")) {
+                self.between(&Word::text(value.trim().trim_matches(['"', '\''])));
+            }
+        }
+    }
+
     /// A host that stands between, where the value reads as one.
     fn between(&mut self, word: &Word) {
         let known = word.prefix();
@@ -60,6 +101,8 @@ impl Machine<'_> {
             _ => Some(word.clone()),
         };
         let Some(word) = word else { return };
+        let quoted = word.constant().map(|text| text.trim_matches(['"', '\'', ',', ';', ' ']).to_owned());
+        let word = quoted.map_or(word, Word::text);
         let text = word.prefix();
         let port = text.rsplit_once(':').is_some_and(|(host, port)| {
             let port = port.trim_end_matches('/');
@@ -81,7 +124,10 @@ fn is_key(name: &str) -> bool {
     let before = bare.strip_suffix(tail).unwrap_or("");
     let none = ["no", "pass", "reverse", "trust", "disable", "skip", "ignore"];
     let named = matches!(tail, "proxy" | "proxyhost" | "httpproxy" | "httpsproxy")
-        || matches!(bare, "preproxy" | "socks" | "socks4" | "socks4a" | "socks5" | "socks5-hostname" | "proxy-server");
+        || matches!(
+            bare,
+            "preproxy" | "proxy-url" | "socks" | "socks4" | "socks4a" | "socks5" | "socks5-hostname" | "proxy-server"
+        );
     named && !none.iter().any(|word| before.split(['.', '_', '-']).any(|part| part == *word))
 }
 
