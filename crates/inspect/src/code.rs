@@ -400,9 +400,7 @@ impl Machine<'_> {
                     seen.runs = true;
                     self.script(first.trim_start_matches('|'), &Stream::unknown());
                 } else {
-                    // So many files of one code are looked into.
-                    seen.looked_into += usize::from(writes);
-                    if writes && seen.looked_into <= 4 && !crate::shell::is_deep() {
+                    if writes && seen.looked_into < 8 && !crate::shell::is_deep() {
                         let path = path.as_deref().unwrap_or("");
                         for body in texts_written(&seen.tokens) {
                             self.judge_text_of(path, &body);
@@ -422,7 +420,7 @@ impl Machine<'_> {
                 if seen.connects {
                     self.keeps_fetched(seen.since);
                 }
-                if fetches_what_it_runs(after, seen.connects) {
+                if fetches_what_it_runs(after, &seen.tokens, seen.connects) {
                     let message = format!("the {} code runs what a host sends", language.name());
                     self.find(FindingKind::DownloadAndExecute, message);
                 }

@@ -158,12 +158,11 @@ pub(super) fn within(tokens: &[Token]) -> Option<&[Token]> {
 }
 
 /// Whether a call that runs something runs what a host answers, or gives it to a shell.
-pub(super) fn fetches_what_it_runs(after: &[Token], connects: bool) -> bool {
+pub(super) fn fetches_what_it_runs(after: &[Token], all: &[Token], connects: bool) -> bool {
     let Some(first) = argument(after, 0) else { return false };
     let asks = |tokens: &[Token]| tokens.iter().any(|token| matches!(token, Token::Text(text) if is_request(text)));
     match first {
-        [Token::Name(_)] => connects,
-        [Token::Mark('$'), Token::Name(_)] => connects,
+        [Token::Name(name)] | [Token::Mark('$'), Token::Name(name)] => connects && is_answer(name, all),
         [Token::Name(_), ..] => asks(first),
         [Token::Text(program), ..] | [Token::Mark('['), Token::Text(program), ..]
             if crate::program::is_shell(program) =>
@@ -177,6 +176,46 @@ pub(super) fn fetches_what_it_runs(after: &[Token], connects: bool) -> bool {
         }
         _ => false,
     }
+}
+
+/// Whether a name of code that talks to another machine may stand for its answer: it is given one, or it is the parameter of what is
+/// called with one.
+fn is_answer(name: &str, all: &[Token]) -> bool {
+    let answers = [
+        "text",
+        "content",
+        "read",
+        "body",
+        "decode",
+        "getresponse",
+        "recv",
+        "json",
+        "toString",
+        "arrayBuffer",
+        "receive",
+    ];
+    let mut given = all
+        .windows(2)
+        .enumerate()
+        .filter(|(_, pair)| matches!(pair, [Token::Name(known), Token::Mark('=')] if known == name));
+    let of_answer = |at: usize| {
+        let value = all.get(at + 2..).unwrap_or_default();
+        let value = value.iter().take(24).take_while(|token| **token != Token::Mark(';'));
+        let mut value = value.peekable();
+        // `x => …` is a parameter; a list and a text are words of the code's own.
+        match value.peek() {
+            Some(Token::Mark('>')) => return true,
+            Some(Token::Mark('[' | '{') | Token::Text(_) | Token::Built(_)) => return false,
+            _ => {}
+        }
+        value.any(|token| match token {
+            Token::Name(name) => answers.contains(&name.rsplit(['.', ':']).next().unwrap_or(name)),
+            Token::Text(text) => is_request(text),
+            _ => false,
+        })
+    };
+    let first = given.next();
+    first.is_none_or(|(at, _)| of_answer(at) || given.any(|(at, _)| of_answer(at)))
 }
 
 /// The constant texts that code writes to files that it has opened.

@@ -14,6 +14,9 @@ use super::words;
 const MAX_NAMES: usize = 64;
 const MAX_VALUES: usize = 32;
 
+/// The most bytes that constants take in the places of their names.
+const MAX_PLACED: usize = 1 << 20;
+
 /// Modules of Node whose members are known by the module's name.
 const NODE_MODULES: &[&str] = &["child_process", "fs", "http", "https", "net", "os", "path"];
 
@@ -128,11 +131,12 @@ fn node_names(tokens: &[Token]) -> BTreeMap<String, String> {
 pub(super) fn settled(language: Language, tokens: &[Token]) -> Vec<Token> {
     let texts = assigned(tokens);
     let mut out: Vec<Token> = Vec::with_capacity(tokens.len());
+    let mut room = MAX_PLACED;
     for (i, token) in tokens.iter().enumerate() {
         let rest = tokens.get(i + 1..).unwrap_or_default();
         let called = matches!(rest.first(), Some(Token::Mark('(')));
         let own = match token {
-            Token::Name(name) if !assigns(rest) => texts.get(name),
+            Token::Name(name) if !assigns(rest) => texts.get(name).filter(|text| text.len() <= room),
             _ => None,
         };
         // `$f("x")` calls what `$f` names; in other languages a text is no function.
@@ -145,20 +149,24 @@ pub(super) fn settled(language: Language, tokens: &[Token]) -> Vec<Token> {
             own => own.filter(|_| !called),
         };
         if let Token::BuiltCommand(text) = token
-            && let Some(line) = words::filled(language, text, &texts)
+            && let Some(line) = words::filled(language, text, &texts, room)
         {
+            room = room.saturating_sub(line.len());
             out.push(Token::Command(Some(line)));
             continue;
         }
         let text = || match token {
             Token::Text(text) => Some(text.clone()),
-            Token::Built(text) => words::filled(language, text, &texts),
+            Token::Built(text) => words::filled(language, text, &texts, room),
             _ => None,
         };
         let Some(text) = own.cloned().or_else(text) else {
             out.push(token.clone());
             continue;
         };
+        if !matches!(token, Token::Text(_)) {
+            room = room.saturating_sub(text.len());
+        }
         if own.is_some() && out.last() == Some(&Token::Mark('$')) {
             out.pop();
         }

@@ -17,7 +17,12 @@ impl Machine<'_> {
     }
 
     /// A file with command lines that code writes, with what is constant in it.
-    pub(super) fn judge_rewritten(&mut self, path: &str, seen: &Seen) {
+    pub(super) fn judge_rewritten(&mut self, path: &str, seen: &mut Seen) {
+        // So many files of one code are looked into.
+        seen.looked_into += 1;
+        if seen.looked_into > 8 {
+            return;
+        }
         let names = self.paths(&Word::text(path));
         if names.iter().any(|name| crate::file::holds_lines(name, &self.context.home)) {
             self.judge_texts(&names, &texts_given(&seen.tokens));

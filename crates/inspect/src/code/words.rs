@@ -273,7 +273,12 @@ fn joined(tokens: Vec<Token>) -> Vec<Token> {
 }
 
 /// A text with the constants in the place of the names that stand in it; nothing where anything else does.
-pub(super) fn filled(language: Language, text: &str, constants: &BTreeMap<String, String>) -> Option<String> {
+pub(super) fn filled(
+    language: Language,
+    text: &str,
+    constants: &BTreeMap<String, String>,
+    room: usize,
+) -> Option<String> {
     let (open, close) = match language {
         Language::Python => ("{", "}"),
         Language::Node => ("${", "}"),
@@ -296,7 +301,7 @@ pub(super) fn filled(language: Language, text: &str, constants: &BTreeMap<String
         out.push_str(before.trim_end_matches('{'));
         out.push_str(constants.get(name.trim())?);
         rest = more;
-        if out.len() > MAX_TEXT {
+        if out.len() > MAX_TEXT.min(room) {
             return None;
         }
     }
