@@ -373,7 +373,8 @@ fn lines_of(text: &str) -> Vec<String> {
     for call in RUNS {
         for (at, _) in text.match_indices(call).take(MAX_CALLS) {
             let before = text.get(..at).and_then(|head| head.chars().next_back());
-            if before.is_some_and(|c| c.is_alphanumeric() || c == '_') {
+            let word = call.starts_with(|c: char| c.is_alphanumeric());
+            if word && before.is_some_and(|c| c.is_alphanumeric() || c == '_') {
                 continue;
             }
             let strings = strings(text.get(at + call.len()..).unwrap_or(""));
