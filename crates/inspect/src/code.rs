@@ -9,6 +9,8 @@ mod names;
 mod perl;
 mod powershell;
 mod rounds;
+mod started;
+mod words;
 
 use countersign_plan::inspection::Context;
 pub(crate) use countersign_plan::inspection::Language;
@@ -17,8 +19,8 @@ use countersign_plan::tool::{Effect, TargetKind};
 use crate::inspection::{Build as _, FindingKind, Inspection, UnknownKind};
 use crate::machine::{MAX_DEPTH, Machine, Stream, Word};
 use arguments::{
-    argument, argument_place, computed_call, constant, first_text, hands_on, is_handle, is_request, keyword,
-    ruins_home, takes_bare,
+    argument, argument_place, computed_call, constant, fetches_what_it_runs, first_text, hands_on, is_handle,
+    is_request, keyword, ruins_home, takes_bare, texts_written,
 };
 use calls::{Does, Table};
 use lex::Token;
@@ -52,6 +54,7 @@ impl Machine<'_> {
             }
             Language::PowerShell => self.powershell(text),
             Language::Other => {
+                self.foreign_code(text);
                 self.unknown(UnknownKind::Code, Effect::Execute, format!("code of `{}` is not analysed", self.by));
             }
             Language::Python | Language::Perl | Language::Ruby | Language::Node | Language::Php | Language::Lua => {
@@ -70,12 +73,14 @@ impl Machine<'_> {
         let tokens = names::resolved(language, table, tokens);
         let tokens = names::settled(language, &fold::constants(&tokens, &self.context.home));
         let tokens = names::settled(language, &fold::constants(&tokens, &self.context.home));
+        let tokens = words::spread(language, tokens);
         let loops = fold::loops(&tokens);
         let mut seen = Seen { loops, lists: names::lists(&tokens), tokens: tokens.clone(), ..Seen::default() };
         if table.calls_bare {
             seen.defined = names::given(&tokens);
         }
         let before = self.out.touches.len();
+        seen.since = before;
         self.judge_rounds(language, &tokens);
         for (i, token) in tokens.iter().enumerate() {
             match token {
@@ -111,18 +116,28 @@ impl Machine<'_> {
                         }
                     }
                 }
+                Token::BuiltCommand(_) => {
+                    seen.runs = true;
+                    self.unknown(UnknownKind::Value, Effect::Execute, "a command in the code is not constant");
+                }
                 Token::Mark(';') => seen.importing = Importing::Nothing,
                 Token::Mark(mark) => {
                     let next = tokens.get(i + 1);
+                    // `$`…``: a shell's line (Bun and zx manuals, "Shell").
+                    if let ('$', Language::Node, Some(Token::Text(line))) = (*mark, language, next) {
+                        seen.runs = true;
+                        self.script(line, &Stream::unknown());
+                    }
                     if computed_call(language, *mark, next) {
                         let message = format!("the {} code calls what it computes", language.name());
                         self.unknown(UnknownKind::Code, Effect::Execute, message);
                     }
                 }
-                Token::Text(_) | Token::Built | Token::Number => {}
+                Token::Text(_) | Token::Built(_) | Token::Number => {}
             }
         }
         self.takes_along(before, seen.environment);
+        self.takes_tokens(before, &tokens);
         if seen.outside && seen.runs && seen.sockets {
             self.find(
                 FindingKind::ReverseShell,
@@ -354,7 +369,14 @@ impl Machine<'_> {
         match does {
             Does::Nothing => {}
             Does::Reads(n) => self.file_of(Effect::Read, text(n), name, false),
-            Does::Writes(n) => self.file_of(Effect::Update, text(n), name, false),
+            Does::Writes(n) => {
+                self.file_of(Effect::Update, text(n), name, false);
+                match (n, text(0), text(1)) {
+                    (0, Some(path), Some(body)) => self.judge_text_of(&path, &body),
+                    (0, Some(path), None) => self.judge_rewritten(&path, seen),
+                    _ => {}
+                }
+            }
             Does::Deletes(n, recursive) => self.file_of(Effect::Delete, text(n), name, recursive),
             Does::Moves => {
                 self.file_of(Effect::Delete, text(0), name, true);
@@ -378,6 +400,13 @@ impl Machine<'_> {
                     seen.runs = true;
                     self.script(first.trim_start_matches('|'), &Stream::unknown());
                 } else {
+                    if writes && seen.looked_into < 8 && !crate::shell::is_deep() {
+                        let path = path.as_deref().unwrap_or("");
+                        for body in texts_written(&seen.tokens) {
+                            self.judge_text_of(path, &body);
+                        }
+                        self.judge_rewritten(path, seen);
+                    }
                     self.file_of(if writes { Effect::Update } else { Effect::Read }, path, name, false);
                 }
             }
@@ -388,6 +417,13 @@ impl Machine<'_> {
                         .iter()
                         .all(|token| matches!(token, Token::Text(_) | Token::Mark('[' | ']' | '(' | ')' | ',' | '+')))
                 });
+                if seen.connects {
+                    self.keeps_fetched(seen.since);
+                }
+                if fetches_what_it_runs(after, &seen.tokens, seen.connects) {
+                    let message = format!("the {} code runs what a host sends", language.name());
+                    self.find(FindingKind::DownloadAndExecute, message);
+                }
                 self.runs(after, name);
             }
             Does::Connects => {
@@ -396,6 +432,10 @@ impl Machine<'_> {
                 seen.outside |= host.as_deref().is_none_or(|host| {
                     !crate::host::read(host).name.is_some_and(|name| crate::host::is_loopback(&name))
                 });
+                // `urlretrieve(address, file)`
+                if matches!(name.rsplit(['.', ':']).next(), Some("urlretrieve" | "getstore" | "mirror")) {
+                    self.file_of(Effect::Update, text(1), name, false);
+                }
                 match host {
                     Some(host) => self.touch_host(&Word::text(host)),
                     None => {
@@ -427,72 +467,6 @@ impl Machine<'_> {
             }
         }
     }
-
-    fn file_of(&mut self, effect: Effect, path: Option<String>, name: &str, recursive: bool) {
-        match path {
-            Some(path) if path.starts_with("~") => {
-                let path = path.replacen('~', &self.context.home, 1);
-                self.touch_path(effect, &Word::text(path), recursive);
-            }
-            Some(path) => self.touch_path(effect, &Word::text(path), recursive),
-            None => self.unknown(UnknownKind::Value, effect, format!("which file `{name}` touches is not constant")),
-        }
-    }
-
-    /// A command: one string for the shell, or a list of words.
-    fn runs(&mut self, after: &[Token], name: &str) {
-        // `os.spawnvp(os.P_WAIT, "rm", [...])`: how comes first.
-        let how = argument(after, 0).is_some_and(|first| matches!(first, [Token::Name(how)] if how.contains("P_")));
-        let from = usize::from(how);
-        let Some(first) = argument(after, from) else {
-            self.unknown(UnknownKind::Value, Effect::Execute, format!("what `{name}` runs is not constant"));
-            return;
-        };
-        if matches!(first.first(), Some(Token::Mark('[' | '('))) {
-            let words: Option<Vec<Word>> = first
-                .iter()
-                .filter(|token| !matches!(token, Token::Mark(_)))
-                .map(|token| if let Token::Text(text) = token { Some(Word::text(text)) } else { None })
-                .collect();
-            match words {
-                Some(words) => {
-                    self.start(words, Stream::unknown());
-                }
-                None => {
-                    self.unknown(UnknownKind::Value, Effect::Execute, format!("what `{name}` runs is not constant"))
-                }
-            }
-            return;
-        }
-        let all: Vec<Option<String>> = (from..16).map_while(|n| argument(after, n)).map(constant).collect();
-        let list = argument(after, from + 1).filter(|tokens| matches!(tokens.first(), Some(Token::Mark('[' | '('))));
-        match all.as_slice() {
-            // `spawn("rm", ["-rf", "/"])`: the words stand in a list; that of `exec` begins with the program's own name.
-            [Some(program), ..] if list.is_some() => {
-                let own = name.contains("exec") && name.starts_with("os.") || name.contains("spawnv");
-                let words = list.unwrap_or_default().iter().filter(|token| !matches!(token, Token::Mark(_)));
-                let words: Vec<Word> = words
-                    .skip(usize::from(own))
-                    .map(|token| match token {
-                        Token::Text(text) => Word::text(text),
-                        _ => Word::hole("word"),
-                    })
-                    .collect();
-                self.start(std::iter::once(Word::text(program)).chain(words).collect(), Stream::unknown());
-            }
-            [Some(line), ..] if all.len() == 1 || !all.iter().skip(1).any(Option::is_some) => {
-                self.script(line, &Stream::unknown());
-            }
-            [Some(_), ..] if all.iter().all(Option::is_some) => {
-                let words: Vec<Word> = all.iter().flatten().map(Word::text).collect();
-                self.start(words, Stream::unknown());
-            }
-            [Some(program), ..] => {
-                self.start(vec![Word::text(program)], Stream::unknown());
-            }
-            _ => self.unknown(UnknownKind::Value, Effect::Execute, format!("what `{name}` runs is not constant")),
-        }
-    }
 }
 
 /// What was met on the way.
@@ -515,6 +489,10 @@ struct Seen {
     lists: names::Lists,
     /// All of the code.
     tokens: Vec<Token>,
+    /// Where its touches begin.
+    since: usize,
+    /// Files that it opens to write, of which what is written was looked at.
+    looked_into: usize,
     defined: Vec<String>,
     importing: Importing,
 }

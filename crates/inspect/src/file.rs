@@ -1,6 +1,8 @@
 //! What stands in a file, by what the file is: a script, or the command lines inside of something that a tool runs.
 
+mod foreign;
 mod implant;
+mod runners;
 mod wanted;
 
 use countersign_plan::document::{self, Bounds};
@@ -12,6 +14,7 @@ use crate::code::Language;
 use crate::inspection::{Build as _, FindingKind};
 use crate::machine::{Machine, Word};
 use crate::path::{self, Place};
+pub(crate) use runners::{is_vacuous, swallows, weakens_tests};
 
 /// Ends of paths from which code runs without anybody starting it: by a push, a commit, a start of an interpreter, a folder that is
 /// entered. From the manuals of the services, Git, Husky, Python (`site`), direnv and cron.
@@ -106,7 +109,7 @@ fn of_kind(name: &str, text: &str, context: &Context) -> Inspection {
         Some(language) => crate::code::code(language, text, context),
         None => match embedded(name, text) {
             Some(lines) => Inspection { unknowns: Vec::new(), ..crate::shell::shell(&lines, context) },
-            None => match implant::compiled(name, text, context) {
+            None => match foreign::compiled(name, text, context) {
                 Some(found) => return found,
                 None => return obeyed(name, text),
             },
@@ -139,6 +142,32 @@ pub(crate) fn runs_by_itself(name: &str, home: &str) -> bool {
         || FOLDERS_BY_ITSELF.iter().any(|folder| lower.contains(folder))
         || lower.ends_with(".pth")
         || path::place(name, home) == Place::Startup
+}
+
+/// Whether a file of this name has command lines inside, or runs by itself.
+pub(crate) fn holds_lines(name: &str, home: &str) -> bool {
+    let lower = name.to_ascii_lowercase();
+    let last = lower.rsplit('/').next().unwrap_or(&lower);
+    runs_by_itself(name, home)
+        || last.contains("dockerfile")
+        || matches!(
+            last,
+            "package.json"
+                | "composer.json"
+                | "makefile"
+                | "gnumakefile"
+                | "justfile"
+                | "procfile"
+                | "pytest.ini"
+                | "tox.ini"
+                | "setup.cfg"
+                | "pyproject.toml"
+        )
+}
+
+/// Whether a finding counts of something that is only run later.
+pub(crate) fn is_grave(kind: FindingKind) -> bool {
+    kind == FindingKind::DownloadAndExecute || kind.decision() == countersign_plan::verdict::Decision::Block
 }
 
 /// The language of a file that is run by its name, its place or its first line.
@@ -298,6 +327,10 @@ fn of_workflow(text: &str) -> Vec<String> {
         }
         let key_at = bare.strip_prefix("- ").unwrap_or(bare);
         let Some((key, value)) = key_at.split_once(':') else { continue };
+        // All secrets together under a name.
+        if value.contains("${{") && value.contains("toJSON(secrets)") {
+            out.push(format!("{}={}", key.trim(), plain(value.trim())));
+        }
         if !KEYS.contains(&key.trim_matches(['"', '\''])) {
             continue;
         }
@@ -319,11 +352,28 @@ fn plain(value: &str) -> String {
     while let Some((before, after)) = rest.split_once("${{") {
         let (expression, after) = after.split_once("}}").unwrap_or((after, ""));
         out.push_str(before);
-        out.push_str(if expression.contains("secrets.") { "$(printenv SECRET)" } else { "$EXPRESSION" });
+        out.push_str(&of_service(expression));
         rest = after;
     }
     out.push_str(rest);
     out
+}
+
+/// What an expression of a service stands for: a token by the name that tells whose it is, a secret, or something else. All secrets
+/// together are given by their bare name (GitHub Actions, "Contexts reference").
+fn of_service(expression: &str) -> String {
+    const CONTEXT: &str = "secrets";
+    let word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
+    let found = expression.match_indices(CONTEXT).find(|(at, _)| {
+        let before = expression.get(..*at).and_then(|head| head.chars().next_back());
+        let after = expression.get(at + CONTEXT.len()..).and_then(|rest| rest.chars().next());
+        !before.is_some_and(|c| word(c) || matches!(c, '.' | '\'' | '"')) && !after.is_some_and(word)
+    });
+    let Some((at, _)) = found else { return "$EXPRESSION".to_owned() };
+    let rest = expression.get(at + CONTEXT.len()..).unwrap_or("");
+    let name = rest.trim_start_matches(['.', '[', '\'', '"', ' ']);
+    let name = name.split(|c: char| !(c.is_alphanumeric() || c == '_')).next().unwrap_or("");
+    if crate::program::has_owner(name) { format!("${name}") } else { "$(printenv SECRET)".to_owned() }
 }
 
 impl Machine<'_> {
@@ -337,6 +387,7 @@ impl Machine<'_> {
         if runs_by_itself(name, &self.context.home) || embedded(name, text).is_some() {
             self.runs_later(text);
         }
+        self.judge_proxy_settings(name, text);
         if let Some((kind, message)) = implant::of(name, text) {
             self.find(kind, message);
         }
@@ -347,9 +398,6 @@ impl Machine<'_> {
     /// What a written text would do, where that is grave.
     fn take_written(&mut self, name: &str, inner: Inspection) {
         let by_itself = runs_by_itself(name, &self.context.home);
-        let grave = |kind: FindingKind| {
-            kind == FindingKind::DownloadAndExecute || kind.decision() == countersign_plan::verdict::Decision::Block
-        };
         let secret = |from: &str| matches!(from, "env" | "secret") || from.starts_with('/');
         let sends = |flow: &&Flow| matches!(flow.from.as_str(), "env" | "secret") && flow.to != "?";
         for flow in inner.flows.iter().filter(sends) {
@@ -359,7 +407,7 @@ impl Machine<'_> {
         if by_itself {
             self.absorb_grave(inner);
         } else if let Some(message) =
-            inner.findings.iter().find(|finding| grave(finding.kind)).map(|finding| finding.message.clone()).or_else(
+            inner.findings.iter().find(|finding| is_grave(finding.kind)).map(|finding| finding.message.clone()).or_else(
                 || {
                     inner
                         .flows
@@ -376,9 +424,7 @@ impl Machine<'_> {
     /// Takes over of something that will run what is grave: findings that block, code from elsewhere, whom it talks to and with what.
     pub(crate) fn absorb_grave(&mut self, inner: Inspection) {
         for finding in inner.findings {
-            let grave = finding.kind == FindingKind::DownloadAndExecute
-                || finding.kind.decision() == countersign_plan::verdict::Decision::Block;
-            if grave {
+            if is_grave(finding.kind) {
                 self.find(finding.kind, finding.message);
             }
         }

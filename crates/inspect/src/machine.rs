@@ -18,6 +18,7 @@ pub(crate) use value::{Part, Stream, Word};
 
 use crate::inspection::{Build as _, FindingKind, Flow, Inspection, Span, Touch, UnknownKind};
 use crate::path::{self, Place};
+use crate::program::is_of_another;
 
 /// The most simple commands that are interpreted for one inspection, loops and functions counted each time.
 const MAX_COMMANDS: u32 = 4096;
@@ -30,6 +31,9 @@ const MAX_FILES: usize = 2 * crate::inspection::MAX_ENTRIES;
 
 /// Devices that are read without end.
 const ENDLESS: &[&str] = &["/dev/zero", "/dev/urandom", "/dev/random", "/dev/full"];
+
+/// Programs after which nothing is left of what they change.
+const RUINS: &[&str] = &["shred", "truncate", "wipe", "srm", "dd", "mv", "scrub"];
 
 /// What an interactive shell answers, as an origin of data.
 pub(crate) const ANSWERS: &str = "a shell's answers";
@@ -51,6 +55,10 @@ pub(crate) struct Machine<'a> {
     pub(crate) defaults: BTreeMap<String, Word>,
     /// Folders into which the line unpacked what a host sent.
     pub(crate) unpacked: BTreeSet<String>,
+    /// Folders into which it cloned a repository.
+    pub(crate) cloned: BTreeSet<String>,
+    /// Whether an archive of a host was unpacked in the folder of the project itself.
+    pub(crate) unpacked_here: bool,
     /// Texts that something runs later without asking anybody.
     pub(crate) later: Vec<String>,
     /// Whether the line opened a connection of the shell's own, as `/dev/tcp/…` is.
@@ -98,6 +106,8 @@ impl<'a> Machine<'a> {
             origins: BTreeMap::new(),
             defaults: BTreeMap::new(),
             unpacked: BTreeSet::new(),
+            cloned: BTreeSet::new(),
+            unpacked_here: false,
             later: Vec::new(),
             sockets: false,
             decoded: Vec::new(),
@@ -221,7 +231,7 @@ impl<'a> Machine<'a> {
             return;
         }
         if effect == Effect::Execute
-            && let Some(folder) = self.unpacked.iter().find(|folder| path::is_below(&name, folder))
+            && let Some(folder) = self.of_unpacked(&name, recursive)
         {
             let message = format!("{name} came out of what a host sent to {folder}, and is run");
             self.find(FindingKind::DownloadAndExecute, message);
@@ -239,6 +249,10 @@ impl<'a> Machine<'a> {
         let whole = name.ends_with(['*', '?', ']']);
         let removes = !self.narrowed && (effect == Effect::Delete || (effect == Effect::Update && recursive));
         let overwrites = !self.narrowed && effect == Effect::Update && whole;
+        let ruins = effect == Effect::Delete || (effect == Effect::Update && RUINS.contains(&self.by.as_str()));
+        if ruins && path::is_of_system(name) {
+            self.find(FindingKind::DestroysSystem, format!("`{}` takes {name} away from the whole machine", self.by));
+        }
         match path::place(name, &self.context.home) {
             Place::System if removes || overwrites => {
                 let verb = if effect == Effect::Delete { "removes" } else { "changes all of" };
@@ -308,6 +322,8 @@ impl<'a> Machine<'a> {
 
     /// A connection to the host of a URL or of `[user@]host[:port]`.
     pub(crate) fn touch_host(&mut self, word: &Word) {
+        let address = without_credentials(word);
+        let word = address.as_ref().unwrap_or(word);
         let shown = word.shown();
         let known = word.prefix();
         // The host is known where the hole comes after it.
@@ -346,7 +362,16 @@ impl<'a> Machine<'a> {
 
     /// Data that goes to the host in `word`.
     pub(crate) fn send(&mut self, data: &Stream, word: &Word) {
-        let to = crate::host::read(&word.prefix()).name.unwrap_or_else(|| "?".to_owned());
+        let address = without_credentials(word);
+        let to = crate::host::read(&address.as_ref().unwrap_or(word).prefix()).name;
+        // Of a name that is put together the end says who keeps it.
+        let kept = || match word.parts() {
+            [.., Part::Hole { .. }, Part::Text(end)] => {
+                end.strip_prefix('.').filter(|end| end.contains('.')).and_then(|end| crate::host::read(end).name)
+            }
+            _ => None,
+        };
+        let to = to.or_else(kept).unwrap_or_else(|| "?".to_owned());
         if data.sources.contains(ANSWERS) {
             self.find(FindingKind::ReverseShell, format!("what an interactive shell answers goes to {to}"));
         }
@@ -364,6 +389,10 @@ impl<'a> Machine<'a> {
     /// Something that goes to somebody.
     pub(crate) fn leaves(&mut self, from: &str, to: &str) {
         self.out.flow(Flow { from: from.to_owned(), to: to.to_owned() });
+        // A token that is for another host.
+        if from.strip_prefix('$').is_some_and(|name| is_of_another(name, to)) {
+            self.out.flow(Flow { from: "secret".to_owned(), to: to.to_owned() });
+        }
         // The environment and the memory of a process hold what it was given to keep.
         if is_of_a_process(from) && ["/environ", "/mem", "kcore"].iter().any(|end| from.ends_with(end)) {
             self.out.flow(Flow { from: "secret".to_owned(), to: to.to_owned() });
@@ -428,6 +457,18 @@ impl<'a> Machine<'a> {
             }
         }
     }
+}
+
+/// An address without the name and the token that stand in it, where one of them is only known at run time: `https://x:$TOKEN@host/`.
+fn without_credentials(word: &Word) -> Option<Word> {
+    let (before, after) = word.split_once('@')?;
+    let (scheme, name) = before.split_once('/').and_then(|(scheme, rest)| Some((scheme.shown(), rest.skip(1)?)))?;
+    let plain = scheme.ends_with(':') && before.has_hole() && !name.shown().contains(['/', '?', '#']);
+    plain.then(|| {
+        let mut out = Word::text(format!("{scheme}//"));
+        out.append(&after);
+        out
+    })
 }
 
 /// The first character that hides, if any; what is plain ASCII is let through at a glance.

@@ -30,6 +30,34 @@ const HARMLESS_DEVICES: &[&str] = &[
     "/dev/tty",
 ];
 
+/// Names of what a system consists of, as patterns end and begin: libraries, parts of the kernel, what it starts with (filesystem
+/// hierarchy standard; systemd.unit(5)).
+const OF_SYSTEM: (&[&str], &[&str]) = (
+    &[
+        ".so", ".so*", ".so.*", ".ko", ".ko*", ".ko.*", ".ko.xz", ".ko.zst", ".conf", ".service", ".socket", ".mount",
+        ".efi",
+    ],
+    &["vmlinuz", "initrd", "initramfs", "ld-linux", "libc.so", "fstab", "passwd", "shadow", "sudoers", "bzImage"],
+);
+
+/// Whether a pattern is that of what systems are made of, wherever on the machine it lies.
+pub(crate) fn is_of_system(pattern: &str) -> bool {
+    let below = ["/**/", "/usr/**/", "/lib/**/", "/lib64/**/", "/boot/**/", "/usr/lib/**/", "/etc/**/"];
+    let here = || {
+        let (folder, name) = pattern.rsplit_once('/')?;
+        let libraries =
+            matches!(folder, "/lib" | "/lib32" | "/lib64" | "/usr/lib" | "/usr/lib32" | "/usr/lib64" | "/boot");
+        let of_machine = folder.ends_with("-linux-gnu") && folder.contains("/lib/");
+        ((libraries || of_machine) && name.contains('*')).then_some(name)
+    };
+    let Some(name) = below.iter().find_map(|root| pattern.strip_prefix(root)).or_else(here) else { return false };
+    let (ends, begins) = OF_SYSTEM;
+    // One file of that kind is not all of them.
+    let any = |rest: &str| matches!(rest, "" | "*" | "-*" | ".*" | "?*");
+    ends.iter().any(|end| name.strip_suffix(end).is_some_and(|rest| matches!(rest, "*" | "lib*" | "?*")))
+        || begins.iter().any(|start| name.trim_start_matches('*').strip_prefix(start).is_some_and(any))
+}
+
 /// Folders directly below the root that the system consists of.
 const SYSTEM: &[&str] = &[
     "bin",

@@ -4,12 +4,16 @@ mod apply;
 mod builtin;
 mod client;
 mod deeds;
+mod disks;
 mod filter;
 mod find;
 mod grave;
 mod handed;
 mod options;
 mod own;
+mod owners;
+mod placed;
+mod proxies;
 mod script;
 mod sed;
 mod sources;
@@ -26,6 +30,8 @@ use crate::catalogue;
 use crate::code::Language;
 use crate::inspection::{Build as _, FindingKind, Knowledge, MAX_ENTRIES, Program, UnknownKind};
 use crate::machine::{MAX_DEPTH, Machine, Part, Stream, Word};
+
+pub(crate) use owners::{has_owner, is_of_another};
 
 /// Folders in which a name is the program that the catalogue means.
 const PROGRAM_FOLDERS: &[&str] =
@@ -91,8 +97,9 @@ impl Machine<'_> {
         let knowledge = if entry.is_some() || special { Knowledge::Catalogued } else { Knowledge::Uncatalogued };
         self.note(name, rest, knowledge);
         self.judge_words(base, rest);
+        self.judge_placed(base, rest, &stdin);
         self.judge_installed(base);
-        if let Some(out) = self.special(base, rest, &stdin) {
+        if let Some(out) = self.special(base, rest, &stdin).or_else(|| self.shows_disks(base, rest)) {
             return out;
         }
         match entry {
@@ -130,6 +137,7 @@ impl Machine<'_> {
         self.judge_grave(base, rest);
         self.judge_tasks(base, rest);
         self.judge_sources(base, rest);
+        self.judge_proxies(base, rest);
         self.git_settings(base, rest);
         self.project_texts(base, rest);
     }
@@ -189,8 +197,10 @@ impl Machine<'_> {
             self.out.touches.retain(|touch| {
                 at += 1;
                 let package = touch.kind == TargetKind::Other && touch.name.starts_with("package ");
+                // It asks the registry that it would ask from anywhere.
+                let registry = touch.kind == TargetKind::Other && touch.name.starts_with("registry ");
                 let plain = matches!(touch.kind, TargetKind::File | TargetKind::Directory | TargetKind::Host);
-                at <= touches || plain || package
+                at <= touches || plain || package || registry
             });
         }
         Some(out)
@@ -294,7 +304,7 @@ impl Machine<'_> {
             if let Some(written) = self.files.get(&path).cloned() {
                 self.judge_input(&written);
             }
-            if let Some(folder) = self.unpacked.iter().find(|folder| crate::path::is_below(&path, folder)) {
+            if let Some(folder) = self.of_unpacked(&path, false) {
                 let message = format!("{path} came out of what a host sent to {folder}, and is run");
                 self.find(FindingKind::DownloadAndExecute, message);
             }

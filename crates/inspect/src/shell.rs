@@ -13,6 +13,7 @@ mod second;
 mod variables;
 mod walk;
 
+use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use brush_parser::Parser;
@@ -58,14 +59,29 @@ pub fn argv<S: AsRef<str>>(words: &[S], context: &Context) -> Inspection {
     })
 }
 
+/// So many inspections inside of each other look at parts of a text that overlap; below that each part is looked at once.
+const OVERLAPPING: u32 = 3;
+
+thread_local! {
+    /// How many inspections are under way inside of each other.
+    static UNDER_WAY: Cell<u32> = const { Cell::new(0) };
+}
+
+/// Whether parts of a text that overlap are not looked at any more: their number would grow with each inspection inside of another.
+pub(crate) fn is_deep() -> bool {
+    UNDER_WAY.get() > OVERLAPPING
+}
+
 /// Runs the machine; a fault of a parser on hostile input is an unknown, not a crash.
 pub(crate) fn inspect(context: &Context, work: impl FnOnce(&mut Machine<'_>)) -> Inspection {
+    UNDER_WAY.set(UNDER_WAY.get() + 1);
     let outcome = catch_unwind(AssertUnwindSafe(|| {
         let mut machine = Machine::new(context);
         work(&mut machine);
         machine.finish();
         machine.out
     }));
+    UNDER_WAY.set(UNDER_WAY.get().saturating_sub(1));
     outcome.unwrap_or_else(|_| {
         let mut out = Inspection::default();
         out.unknown(UnknownKind::Syntax, Effect::Execute, None, "the parser cannot cope with this text");

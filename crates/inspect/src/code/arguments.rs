@@ -69,8 +69,17 @@ pub(super) fn is_handle(name: &str) -> bool {
 
 /// Whether a name without brackets is called: an argument follows.
 pub(super) fn takes_bare(after: &[Token]) -> bool {
-    matches!(after.first(), Some(Token::Text(_) | Token::Name(_) | Token::Built | Token::Number | Token::Command(_)))
-        || matches!(after.first(), Some(Token::Mark('$' | '@' | '[' | '%')))
+    matches!(
+        after.first(),
+        Some(
+            Token::Text(_)
+                | Token::Name(_)
+                | Token::Built(_)
+                | Token::Number
+                | Token::Command(_)
+                | Token::BuiltCommand(_)
+        )
+    ) || matches!(after.first(), Some(Token::Mark('$' | '@' | '[' | '%')))
 }
 
 /// The tokens of the `n`th argument of a call whose brackets follow, or of a call without brackets.
@@ -115,7 +124,14 @@ pub(super) fn constant(tokens: &[Token]) -> Option<String> {
         match token {
             Token::Text(text) => out.push_str(text),
             Token::Mark('+' | '.') => {}
-            Token::Mark(_) | Token::Name(_) | Token::Built | Token::Number | Token::Command(_) => return None,
+            Token::Mark(_)
+            | Token::Name(_)
+            | Token::Built(_)
+            | Token::Number
+            | Token::Command(_)
+            | Token::BuiltCommand(_) => {
+                return None;
+            }
         }
     }
     (!tokens.is_empty()).then_some(out)
@@ -132,4 +148,108 @@ pub(super) fn keyword(after: &[Token], name: &str) -> Option<String> {
         [Token::Name(key), Token::Mark('='), Token::Text(value)] if key == name => Some(value.clone()),
         _ => None,
     })
+}
+
+/// The list in an object that is an argument: `{cmd: ["…"]}`.
+pub(super) fn within(tokens: &[Token]) -> Option<&[Token]> {
+    let from = tokens.iter().position(|token| *token == Token::Mark('['))?;
+    let to = tokens.iter().skip(from).position(|token| *token == Token::Mark(']'))?;
+    tokens.get(from..=from + to)
+}
+
+/// Whether a call that runs something runs what a host answers, or gives it to a shell.
+pub(super) fn fetches_what_it_runs(after: &[Token], all: &[Token], connects: bool) -> bool {
+    let Some(first) = argument(after, 0) else { return false };
+    let asks = |tokens: &[Token]| tokens.iter().any(|token| matches!(token, Token::Text(text) if is_request(text)));
+    match first {
+        [Token::Name(name)] | [Token::Mark('$'), Token::Name(name)] => connects && is_answer(name, all),
+        [Token::Name(_), ..] => asks(first),
+        [Token::Text(program), ..] | [Token::Mark('['), Token::Text(program), ..]
+            if crate::program::is_shell(program) =>
+        {
+            let given = after
+                .windows(2)
+                .position(|pair| matches!(pair, [Token::Name(key), Token::Mark('=' | ':')] if key == "input"));
+            given.is_some_and(|at| {
+                after.get(at..).is_some_and(|rest| asks(rest.get(..rest.len().min(16)).unwrap_or(rest)))
+            })
+        }
+        _ => false,
+    }
+}
+
+/// Whether a name of code that talks to another machine may stand for its answer: it is given one, or it is the parameter of what is
+/// called with one.
+fn is_answer(name: &str, all: &[Token]) -> bool {
+    let answers = [
+        "text",
+        "content",
+        "read",
+        "body",
+        "decode",
+        "getresponse",
+        "recv",
+        "json",
+        "toString",
+        "arrayBuffer",
+        "receive",
+    ];
+    let mut given = all
+        .windows(2)
+        .enumerate()
+        .filter(|(_, pair)| matches!(pair, [Token::Name(known), Token::Mark('=')] if known == name));
+    let of_answer = |at: usize| {
+        let value = all.get(at + 2..).unwrap_or_default();
+        let value = value.iter().take(24).take_while(|token| **token != Token::Mark(';'));
+        let mut value = value.peekable();
+        // `x => …` is a parameter; a list and a text are words of the code's own.
+        match value.peek() {
+            Some(Token::Mark('>')) => return true,
+            Some(Token::Mark('[' | '{') | Token::Text(_) | Token::Built(_)) => return false,
+            _ => {}
+        }
+        value.any(|token| match token {
+            Token::Name(name) => answers.contains(&name.rsplit(['.', ':']).next().unwrap_or(name)),
+            Token::Text(text) => is_request(text),
+            _ => false,
+        })
+    };
+    let first = given.next();
+    first.is_none_or(|(at, _)| of_answer(at) || given.any(|(at, _)| of_answer(at)))
+}
+
+/// The constant texts that code writes to files that it has opened.
+pub(super) fn texts_written(tokens: &[Token]) -> Vec<String> {
+    let writes = |name: &str| matches!(name.rsplit('.').next(), Some("write" | "puts" | "print" | "fwrite"));
+    let texts = tokens.windows(3).filter_map(|three| match three {
+        [Token::Name(name), Token::Mark('('), Token::Text(text)] if writes(name) => Some(text.clone()),
+        _ => None,
+    });
+    texts.take(8).collect()
+}
+
+/// The texts that code gives to something: a value, an element, an argument of `replace`. The script of a package that runs its tests
+/// stands as it does there.
+pub(super) fn texts_given(tokens: &[Token]) -> Vec<String> {
+    let mut out = Vec::new();
+    for (i, token) in tokens.iter().enumerate() {
+        let Token::Text(text) = token else { continue };
+        match tokens.get(..i).unwrap_or_default() {
+            [.., Token::Text(key), Token::Mark(']'), Token::Mark('=')] if key == "test" => {
+                out.push(format!("\"test\": \"{text}\""));
+            }
+            [.., Token::Name(key), Token::Mark('=')] if key.ends_with("scripts.test") => {
+                out.push(format!("\"test\": \"{text}\""));
+            }
+            _ => {}
+        }
+        // What a comparison or a search is given is not written.
+        if matches!(i.checked_sub(1).and_then(|at| tokens.get(at)), Some(Token::Mark('=' | ',' | ':' | '+' | '['))) {
+            out.push(text.clone());
+        }
+        if out.len() >= 32 {
+            break;
+        }
+    }
+    out
 }

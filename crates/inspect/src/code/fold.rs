@@ -275,6 +275,20 @@ pub(super) fn loops(tokens: &[Token]) -> Vec<(String, Word)> {
                 word.append(&Word::pattern(&if method == "rglob" { format!("**/{pattern}") } else { pattern.clone() }));
                 out.push((variable.clone(), word));
             }
+            // `for p in glob("a/**", recursive=True)`
+            [
+                Token::Name(variable),
+                Token::Name(within),
+                Token::Name(glob),
+                Token::Mark('('),
+                Token::Text(pattern),
+                Token::Mark(','),
+                Token::Name(_),
+                Token::Mark('='),
+                ..,
+            ] if within == "in" && matches!(glob.rsplit('.').next(), Some("glob" | "iglob")) => {
+                out.push((variable.clone(), Word::pattern(pattern)));
+            }
             // `for p in Path.home().iterdir()`, after the folder was folded.
             [
                 Token::Name(variable),
@@ -420,6 +434,11 @@ impl Machine<'_> {
             }
             "glob" | "rglob" => self.touch_path(Effect::Read, &word, true),
             "write_text" | "write_bytes" | "touch" | "chmod" | "symlink_to" | "hardlink_to" => {
+                if let Some(body) = argument(after, 0).and_then(constant) {
+                    for name in self.paths(&word) {
+                        self.judge_written(&name, &crate::machine::Stream::constant(body.as_str()));
+                    }
+                }
                 self.touch_path(Effect::Update, &word, false);
             }
             "mkdir" => self.touch_path(Effect::Create, &word, false),

@@ -9,8 +9,10 @@ pub(super) enum Token {
     Name(String),
     /// A string that is constant.
     Text(String),
-    /// A string that is put together at run time.
-    Built,
+    /// A string that is put together at run time, as it is written.
+    Built(String),
+    /// A command in backquotes that is put together at run time, as it is written.
+    BuiltCommand(String),
     /// A number.
     Number,
     /// A command in backquotes; `None` where it is not constant.
@@ -97,11 +99,12 @@ pub(super) fn tokens(language: Language, text: &str) -> Option<Vec<Token>> {
             && chars.get(i + 2).is_some_and(|c| "{([<|!/".contains(*c))
         {
             let (body, end) = bracketed(&chars, i + 2)?;
-            out.push(if next == Some('x') {
-                Token::Command((!body.contains("#{")).then_some(body))
-            } else {
-                Token::Text(body)
-            });
+            match next {
+                Some('x') if body.contains("#{") => out.push(Token::BuiltCommand(body)),
+                Some('x') => out.push(Token::Command(Some(body))),
+                Some('w') => words(&mut out, &body),
+                _ => out.push(Token::Text(body)),
+            }
             i = end;
         } else {
             out.push(Token::Mark(c));
@@ -109,6 +112,16 @@ pub(super) fn tokens(language: Language, text: &str) -> Option<Vec<Token>> {
         }
     }
     Some(out)
+}
+
+/// A list of words (Ruby, "Literals").
+fn words(out: &mut Vec<Token>, body: &str) {
+    out.push(Token::Mark('['));
+    for (i, word) in body.split_whitespace().enumerate() {
+        out.extend((i > 0).then_some(Token::Mark(',')));
+        out.push(Token::Text(word.to_owned()));
+    }
+    out.push(Token::Mark(']'));
 }
 
 /// Whether what comes next is a value, so that a slash begins a pattern and does not divide (ECMAScript, "Lexical Grammar"). A line
@@ -121,7 +134,7 @@ fn begins_value(before: &[Token]) -> Option<bool> {
         Some(Token::Mark('+' | '-')) if before.next() == last => return None,
         Some(Token::Mark(mark)) => !matches!(mark, ')' | ']' | '}'),
         Some(Token::Name(name)) => matches!(name.as_str(), "return" | "typeof" | "case" | "in" | "do" | "else"),
-        Some(Token::Text(_) | Token::Built | Token::Number | Token::Command(_)) => false,
+        Some(Token::Text(_) | Token::Built(_) | Token::Number | Token::Command(_) | Token::BuiltCommand(_)) => false,
     })
 }
 
@@ -290,8 +303,9 @@ fn string(language: Language, chars: &[char], from: usize, prefix: &str) -> Opti
     let text = if raw { text } else { crate::shell::escapes(&text, false) };
     let command = quote == '`' && matches!(language, Language::Perl | Language::Ruby | Language::Php);
     let token = match (command, built) {
-        (true, built) => Token::Command((!built).then_some(text)),
-        (false, true) => at_home(&text).unwrap_or(Token::Built),
+        (true, true) => Token::BuiltCommand(text),
+        (true, false) => Token::Command(Some(text)),
+        (false, true) => at_home(&text).unwrap_or(Token::Built(text)),
         (false, false) => Token::Text(text),
     };
     Some((token, i + width))
@@ -342,8 +356,9 @@ fn perl_quote(name: &str, chars: &[char], from: usize) -> Option<(Token, usize)>
         match name {
             "q" | "qw" => Token::Text(body),
             "qq" if !built => Token::Text(body),
-            "qq" => Token::Built,
-            "qx" => Token::Command((!built).then_some(body)),
+            "qq" => Token::Built(body),
+            "qx" if built => Token::BuiltCommand(body),
+            "qx" => Token::Command(Some(body)),
             "m" | "qr" => {
                 end = flags(chars, end);
                 Token::Number

@@ -8,10 +8,14 @@ use countersign_plan::tool::{Effect, TargetKind};
 use super::Language;
 use super::calls::Table;
 use super::lex::Token;
+use super::words;
 
 /// The most names and values that are followed.
 const MAX_NAMES: usize = 64;
 const MAX_VALUES: usize = 32;
+
+/// The most bytes that constants take in the places of their names.
+const MAX_PLACED: usize = 1 << 20;
 
 /// Modules of Node whose members are known by the module's name.
 const NODE_MODULES: &[&str] = &["child_process", "fs", "http", "https", "net", "os", "path"];
@@ -127,11 +131,12 @@ fn node_names(tokens: &[Token]) -> BTreeMap<String, String> {
 pub(super) fn settled(language: Language, tokens: &[Token]) -> Vec<Token> {
     let texts = assigned(tokens);
     let mut out: Vec<Token> = Vec::with_capacity(tokens.len());
+    let mut room = MAX_PLACED;
     for (i, token) in tokens.iter().enumerate() {
         let rest = tokens.get(i + 1..).unwrap_or_default();
         let called = matches!(rest.first(), Some(Token::Mark('(')));
         let own = match token {
-            Token::Name(name) if !assigns(rest) => texts.get(name),
+            Token::Name(name) if !assigns(rest) => texts.get(name).filter(|text| text.len() <= room),
             _ => None,
         };
         // `$f("x")` calls what `$f` names; in other languages a text is no function.
@@ -143,11 +148,25 @@ pub(super) fn settled(language: Language, tokens: &[Token]) -> Vec<Token> {
             }
             own => own.filter(|_| !called),
         };
-        let Some(text) = own.cloned().or_else(|| if let Token::Text(text) = token { Some(text.clone()) } else { None })
-        else {
+        if let Token::BuiltCommand(text) = token
+            && let Some(line) = words::filled(language, text, &texts, room)
+        {
+            room = room.saturating_sub(line.len());
+            out.push(Token::Command(Some(line)));
+            continue;
+        }
+        let text = || match token {
+            Token::Text(text) => Some(text.clone()),
+            Token::Built(text) => words::filled(language, text, &texts, room),
+            _ => None,
+        };
+        let Some(text) = own.cloned().or_else(text) else {
             out.push(token.clone());
             continue;
         };
+        if !matches!(token, Token::Text(_)) {
+            room = room.saturating_sub(text.len());
+        }
         if own.is_some() && out.last() == Some(&Token::Mark('$')) {
             out.pop();
         }
@@ -330,7 +349,9 @@ pub(super) fn values(tokens: &[Token], lists: &Lists) -> Option<Vec<String>> {
                     .take(MAX_VALUES)
                     .collect();
             }
-            Token::Mark(_) | Token::Built | Token::Number | Token::Command(_) => return None,
+            Token::Mark(_) | Token::Built(_) | Token::Number | Token::Command(_) | Token::BuiltCommand(_) => {
+                return None;
+            }
         }
     }
     (any && !out.is_empty()).then_some(out)
@@ -363,6 +384,51 @@ impl crate::machine::Machine<'_> {
         for to in &hosts {
             for from in &from {
                 self.leaves(from, to);
+            }
+        }
+    }
+}
+
+impl crate::machine::Machine<'_> {
+    /// What code that talks to another machine has written by then may be what was sent: who runs that runs the host's.
+    pub(super) fn keeps_fetched(&mut self, since: usize) {
+        let written: Vec<String> = self
+            .out
+            .touches
+            .iter()
+            .skip(since)
+            .filter(|touch| touch.kind == TargetKind::File && touch.effect == Effect::Update && !touch.pattern)
+            .map(|touch| touch.name.clone())
+            .take(MAX_NAMES)
+            .collect();
+        for name in written {
+            self.files.entry(name).or_default().remote = true;
+        }
+    }
+
+    /// A token of the environment that is for one provider, in code that talks to another.
+    pub(super) fn takes_tokens(&mut self, since: usize, tokens: &[Token]) {
+        let mut names: BTreeSet<&str> = BTreeSet::new();
+        for token in tokens {
+            let name = match token {
+                Token::Text(text) => text.as_str(),
+                Token::Name(name) => name.rsplit('.').next().unwrap_or(name),
+                _ => continue,
+            };
+            if crate::program::has_owner(name) {
+                names.insert(name);
+            }
+        }
+        if names.is_empty() {
+            return;
+        }
+        let touches = self.out.touches.get(since..).unwrap_or_default();
+        let hosts: BTreeSet<String> =
+            touches.iter().filter(|touch| touch.kind == TargetKind::Host).map(|touch| touch.name.clone()).collect();
+        // Among several hosts it may be for one of them.
+        if let [host] = hosts.iter().collect::<Vec<_>>().as_slice() {
+            for name in names {
+                self.leaves(&format!("${name}"), host);
             }
         }
     }

@@ -1,11 +1,7 @@
 //! What is written into a project and makes it obey or deceive once it runs: a request's words that are run as a command, results of
 //! tests that are made up.
 
-use countersign_plan::inspection::{Context, Inspection};
-use countersign_plan::tool::TargetKind;
-use countersign_plan::verdict::Decision;
-
-use crate::inspection::{Build as _, FindingKind};
+use crate::inspection::FindingKind;
 
 /// What a request says, in the frameworks of the languages that servers are written in (their manuals).
 const SAID: &[&str] = &[
@@ -50,6 +46,11 @@ const SAID: &[&str] = &[
     "event.queryStringParameters",
     "event.body",
     "php://input",
+    "$q->param(",
+    "$cgi->param(",
+    "$query->param(",
+    "$ENV{QUERY_STRING}",
+    "ENV['QUERY_STRING']",
 ];
 
 /// Calls that run a text, as they are written.
@@ -122,7 +123,7 @@ pub(crate) fn of(name: &str, text: &str) -> Option<(FindingKind, String)> {
     let sample = ["/test", "fixture", "sample", "vuln", "/rules/", "semgrep", "/spec", ".md", ".txt"]
         .iter()
         .any(|part| lower.contains(part));
-    if !sample && obeys(text) {
+    if !sample && (obeys(text) || obeys_in_quotes(&lower, text)) {
         return Some((FindingKind::OpensToAnybody, format!("{name} would run what a request tells it")));
     }
     let last = lower.rsplit('/').next().unwrap_or(&lower);
@@ -132,7 +133,9 @@ pub(crate) fn of(name: &str, text: &str) -> Option<(FindingKind, String)> {
         || last == "sitecustomize.py";
     let tight: String = text.chars().filter(|c| !c.is_whitespace()).collect();
     (decides && MADE_UP.iter().any(|part| tight.contains(part)))
-        .then(|| (FindingKind::DisablesProtection, format!("{name} would make the results of tests up")))
+        .then(|| format!("{name} would make the results of tests up"))
+        .or_else(|| super::weakens_tests(name, text))
+        .map(|message| (FindingKind::DisablesProtection, message))
 }
 
 /// Whether code runs what a request says, itself or by a name that it gives it.
@@ -145,6 +148,32 @@ fn obeys(text: &str) -> bool {
         text.match_indices(call).take(64).any(|(at, _)| {
             owns(text.get(..at).unwrap_or("")) && is_said(text.get(at + call.len()..).unwrap_or(""), &named)
         })
+    })
+}
+
+/// Whether code of a language that runs what stands between backquotes has what a request says there (perlop, "Quote-Like Operators";
+/// Ruby, "Kernel#`"; PHP manual, "Execution Operators"). In JavaScript they are strings.
+fn obeys_in_quotes(lower: &str, text: &str) -> bool {
+    let last = lower.rsplit('/').next().unwrap_or(lower);
+    let suffix = last.rsplit_once('.').map_or("", |(_, suffix)| suffix);
+    let script = ["#!", "<?php"].iter().any(|start| text.starts_with(start))
+        && ["perl", "ruby", "php"].iter().any(|name| text.lines().next().is_some_and(|line| line.contains(name)));
+    let ruby = matches!(suffix, "rb" | "erb" | "rake" | "ru" | "haml" | "slim") || last == "rakefile";
+    let perl = matches!(suffix, "pl" | "pm" | "cgi" | "psgi" | "t");
+    if !(script || ruby || perl || matches!(suffix, "php" | "phtml" | "php5" | "php7" | "inc"))
+        || !SAID.iter().any(|said| text.contains(said))
+    {
+        return false;
+    }
+    let named: Vec<&str> = text.lines().take(4096).filter_map(given).collect();
+    text.lines().take(4096).any(|line| {
+        let quoted = line.split('`').skip(1).step_by(2);
+        let marked = ["%x", "qx"].iter().filter_map(|mark| {
+            let (before, rest) = line.split_once(mark)?;
+            let begins = !before.ends_with(|c: char| c.is_alphanumeric() || matches!(c, '_' | '%' | '$'));
+            rest.trim_start().strip_prefix(['(', '{', '[', '<', '/', '|', '!']).filter(|_| begins)
+        });
+        quoted.chain(marked).any(|command| is_said(command, &named))
     })
 }
 
@@ -201,112 +230,4 @@ fn begins(text: &str, named: &[&str]) -> bool {
         }
     }
     false
-}
-
-/// Calls of compiled languages that start a program, with what stands before the line or the words (the libraries of Go, Rust, C, Java,
-/// Kotlin, C# and Swift).
-const STARTS: &[&str] = &[
-    "exec.Command(",
-    "exec.CommandContext(",
-    "Command::new(",
-    "system(",
-    "popen(",
-    "getRuntime().exec(",
-    "ProcessBuilder(",
-    "Process.Start(",
-    "execSync(",
-    "execl(",
-    "execlp(",
-    "execvp(",
-    "execve(",
-    "syscall.Exec(",
-];
-
-/// What connects.
-const CONNECTS: &[&str] = &[
-    "net.Dial(",
-    "net.DialTimeout(",
-    "TcpStream::connect",
-    "new Socket(",
-    "socket(AF_INET",
-    "socket(PF_INET",
-    "TcpClient(",
-    "net.connect(",
-    "Socket.Connect",
-];
-
-/// What removes a folder with all below.
-const REMOVES: &[&str] = &[
-    "os.RemoveAll(",
-    "remove_dir_all(",
-    "deleteRecursively(",
-    "FileUtils.deleteDirectory(",
-    "Directory.Delete(",
-    "removeItem(",
-    "remove_all(",
-    "rmSync(",
-    "rimraf(",
-    "FileUtils.cleanDirectory(",
-];
-
-/// What the home folder is called there.
-const HOMES: &[&str] = &[
-    "UserHomeDir()",
-    "Getenv(\"HOME\")",
-    "var(\"HOME\")",
-    "home_dir()",
-    "user.home",
-    "NSHomeDirectory",
-    "homeDirectoryForCurrentUser",
-    "getenv(\"HOME\")",
-    "SpecialFolder.UserProfile",
-    "os.homedir()",
-    "homedir()",
-    "(\"/\")",
-    "(\"/home\")",
-    "(\"/etc\")",
-    "process.env.HOME",
-];
-
-/// What code of a compiled language does that is grave, by the calls that stand in it; nothing of other files.
-pub(super) fn compiled(name: &str, text: &str, context: &Context) -> Option<Inspection> {
-    let suffix = name.rsplit('/').next().and_then(|last| last.rsplit_once('.')).map_or("", |(_, suffix)| suffix);
-    let known = [
-        "go", "rs", "c", "cc", "cpp", "cxx", "h", "hpp", "java", "kt", "kts", "cs", "swift", "scala", "ts", "tsx",
-        "mts", "zig", "d", "nim",
-    ];
-    if !known.contains(&suffix) {
-        return None;
-    }
-    let mut out = Inspection::default();
-    let says = |list: &[&str]| list.iter().any(|part| text.contains(part));
-    let started: Vec<&str> = STARTS
-        .iter()
-        .flat_map(|call| text.match_indices(call).take(16).map(|(at, _)| text.get(at + call.len()..).unwrap_or("")))
-        .collect();
-    if says(CONNECTS) && (!started.is_empty() || says(&["/bin/sh", "/bin/bash", "dup2("])) {
-        out.find(FindingKind::ReverseShell, None, format!("{name} connects a program to a socket"));
-    }
-    let home = says(HOMES);
-    let removes = text.lines().any(|line| REMOVES.iter().any(|call| line.contains(call)));
-    if home && removes {
-        out.find(
-            FindingKind::DestroysHome,
-            None,
-            format!("{name} removes folders with all below, and speaks of the home folder or the root"),
-        );
-    }
-    for call in started {
-        let call = call.split([';', '\n']).next().unwrap_or(call);
-        // Every second part stands in quotes.
-        let words: Vec<&str> = call.split('"').skip(1).step_by(2).collect();
-        let line =
-            words.iter().find(|word| word.contains(' ')).map_or_else(|| words.join(" "), |line| (*line).to_owned());
-        let inner = crate::shell::shell(&line, context);
-        out.findings.extend(inner.findings.into_iter().filter(|finding| {
-            finding.kind == FindingKind::DownloadAndExecute || finding.kind.decision() == Decision::Block
-        }));
-        out.touches.extend(inner.touches.into_iter().filter(|touch| touch.kind == TargetKind::Host));
-    }
-    Some(out)
 }

@@ -333,6 +333,11 @@ impl Machine<'_> {
             Role::Module if !word.has_hole() && !word.shown().contains(['/', '.']) => {}
             // Standard input; where it is code in any case it is judged as such.
             Role::Load if matches!(word.constant(), Some("-" | "/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0")) => {
+                if matches!(self.by.as_str(), "make" | "gmake" | "bmake") {
+                    for text in stdin.known() {
+                        self.absorb_grave(crate::file::file("Makefile", text, self.context));
+                    }
+                }
                 if !doing.takes_code {
                     self.input_code(crate::code::Language::Other, stdin);
                 }
@@ -431,6 +436,9 @@ impl Machine<'_> {
     fn written(&mut self, word: &Word, holds: Stream, doing: &mut Doing) {
         if let [name] = self.paths(word).as_slice() {
             self.effort.fresh += u32::from(holds.endless);
+            if COPYING.contains(&self.by.as_str()) {
+                self.judge_written(name, &holds);
+            }
             self.files.insert(name.clone(), holds.with_text(None));
             doing.written.push(name.clone());
         }

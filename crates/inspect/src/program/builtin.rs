@@ -304,6 +304,14 @@ impl Machine<'_> {
         Stream::empty()
     }
 
+    /// What is read into a variable comes from where the input comes from.
+    fn keeps_origin(&mut self, name: &str, value: &Variable, stdin: &Stream) {
+        let known = stdin.remote || stdin.decoded || !stdin.sources.is_empty();
+        if matches!(value, Variable::Unknown) && known {
+            self.origins.insert(name.to_owned(), Stream { listing: Vec::new(), ..stdin.origin() });
+        }
+    }
+
     fn read_builtin(&mut self, rest: &[Word], stdin: &Stream) -> Stream {
         let mut named = false;
         let line = stdin.text.as_deref().map(|text| text.lines().next().unwrap_or("").trim().to_owned());
@@ -326,9 +334,11 @@ impl Machine<'_> {
                 }
                 Some(_) | None => Variable::Unknown,
             };
+            self.keeps_origin(name, &value, stdin);
             self.assign_variable(name, value);
         }
         if !named {
+            self.keeps_origin("REPLY", &Variable::Unknown, stdin);
             self.scope.set("REPLY", Variable::Unknown);
         }
         Stream::empty()

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use countersign_plan::tool::Effect;
 
 use crate::inspection::{FindingKind, UnknownKind};
-use crate::machine::{Machine, Stream, Word};
+use crate::machine::{ANSWERS, Machine, Stream, Word};
 
 /// What a shell that takes its orders from a named pipe reads.
 pub(super) const PIPE: &str = "a named pipe";
@@ -92,7 +92,7 @@ impl Machine<'_> {
         if base == "mkfifo" || (base == "mknod" && words.last().is_some_and(|word| word == "p")) {
             let paths: Vec<String> = rest.iter().flat_map(|word| self.paths(word)).collect();
             for path in paths {
-                self.files.insert(path, Stream { sources: BTreeSet::from([PIPE.to_owned()]), ..Stream::unknown() });
+                self.files.insert(path, Self::pipe());
             }
         }
         let second_root = matches!(base, "useradd" | "usermod" | "adduser")
@@ -109,6 +109,19 @@ impl Machine<'_> {
         }
         if second_root {
             self.find(FindingKind::OpensToAnybody, format!("{} makes another name for root", line()));
+        }
+        // Packages of the system run their own scripts as root (dpkg(1), rpm(8)).
+        let installs = matches!(
+            base,
+            "dpkg" | "rpm" | "apt" | "apt-get" | "dnf" | "yum" | "zypper" | "apk" | "snap" | "installer"
+        ) && words.iter().any(|word| {
+            matches!(
+                word.as_str(),
+                "install" | "localinstall" | "add" | "-i" | "--install" | "-U" | "-Uvh" | "-ivh" | "in" | "-pkg"
+            )
+        });
+        if installs && rest.iter().any(|word| word.prefix().contains("://") || self.held(word).remote) {
+            self.find(FindingKind::DownloadAndExecute, format!("{} runs what a host sent", line()));
         }
         self.scripts_of_package(base, &words);
         self.lines_within(base, &words);
@@ -156,6 +169,12 @@ impl Machine<'_> {
         let sets = matches!(base, "npm" | "pnpm" | "bun") && words.windows(2).any(|pair| pair == ["pkg", "set"]);
         for line in words.iter().filter(|_| sets).filter_map(|word| word.strip_prefix("scripts.")?.split_once('=')) {
             self.runs_later(line.1);
+            if line.0 == "test" && crate::file::is_vacuous(line.1) {
+                self.find(
+                    FindingKind::DisablesProtection,
+                    format!("`{base}` has the tests of the package run nothing"),
+                );
+            }
             let inner = crate::shell::shell(line.1, self.context);
             self.absorb_grave(inner);
         }
@@ -175,7 +194,7 @@ impl Machine<'_> {
         }
         let cwd = format!("{}/", self.context.cwd.trim_end_matches('/'));
         let fetched = self.files.iter().filter(|(_, file)| file.remote).map(|(path, _)| path);
-        let named = fetched.chain(&self.unpacked).find(|path| {
+        let named = fetched.chain(&self.unpacked).chain(&self.cloned).find(|path| {
             let short = path.strip_prefix(cwd.as_str()).unwrap_or(path);
             let folder = short.rsplit_once('/').map_or("", |(folder, _)| folder);
             let told = |text: &String| {
@@ -199,9 +218,87 @@ impl Machine<'_> {
         }
         let folders = self.paths(to.unwrap_or(&Word::text(".")));
         // Into the project's own folder it may be anything, and what else lies there is not meant.
-        self.unpacked.extend(folders.into_iter().filter(|folder| *folder != self.context.cwd));
+        let (own, others): (Vec<String>, Vec<String>) =
+            folders.into_iter().partition(|folder| *folder == self.context.cwd);
+        self.unpacked.extend(others);
+        self.unpacked_here |= !own.is_empty();
+    }
+
+    /// The folder out of what a host sent in which something is run.
+    pub(crate) fn of_unpacked(&self, name: &str, recursive: bool) -> Option<String> {
+        let archive = self.unpacked.iter().find(|folder| *folder == name || crate::path::is_below(name, folder));
+        let clone = || self.cloned.iter().find(|folder| crate::path::is_below(name, folder));
+        if let Some(folder) = archive.or_else(clone) {
+            return Some(folder.clone());
+        }
+        let below = name.strip_prefix(self.context.cwd.as_str())?.strip_prefix('/').filter(|_| self.unpacked_here)?;
+        let (first, within) = below.split_once('/').map_or((below, false), |(first, _)| (first, true));
+        let plain = !first.is_empty() && !first.starts_with(['.', '*', '$']) && !OF_PROJECTS.contains(&first);
+        (plain && (within || recursive)).then(|| format!("{}/{first}", self.context.cwd))
+    }
+
+    /// What is read from a pipe that has a name.
+    pub(crate) fn pipe() -> Stream {
+        Stream { sources: BTreeSet::from([PIPE.to_owned()]), ..Stream::unknown() }
+    }
+
+    /// What runs beside this one under a name of its own, and is talked to by pipes (Bash manual, "Coprocesses").
+    pub(crate) fn keeps_coprocess(&mut self, name: &str, out: Stream) {
+        self.files.insert(format!("coproc {name}"), out);
+    }
+
+    /// The answers of a coprocess that a word leads to.
+    pub(crate) fn coprocess(&self, word: &Word) -> Option<Stream> {
+        let mut out = self.files.get(&format!("coproc {}", word.first_hole()?)).cloned()?;
+        out.sources.insert(PIPE.to_owned());
+        Some(out)
+    }
+
+    /// Something that a coprocess is told.
+    pub(crate) fn tells_coprocess(&mut self, name: &str, data: &Stream) {
+        let shell = self.files.get(&format!("coproc {name}")).is_some_and(|out| out.sources.contains(ANSWERS));
+        if shell && (data.remote || self.sockets) {
+            self.find(FindingKind::ReverseShell, "a shell beside this one takes its orders from another machine");
+        }
     }
 }
+
+/// Folders that projects have of their own: what is run there is theirs, whatever else was unpacked beside it.
+const OF_PROJECTS: &[&str] = &[
+    "api",
+    "app",
+    "apps",
+    "backend",
+    "bin",
+    "build",
+    "ci",
+    "client",
+    "cmd",
+    "config",
+    "deploy",
+    "dist",
+    "docs",
+    "env",
+    "examples",
+    "frontend",
+    "hack",
+    "infra",
+    "lib",
+    "node_modules",
+    "ops",
+    "packages",
+    "scripts",
+    "server",
+    "services",
+    "src",
+    "target",
+    "test",
+    "tests",
+    "tools",
+    "vendor",
+    "venv",
+    "web",
+];
 
 impl Machine<'_> {
     /// The same of programs that name the archive first and the folder by an option (unzip(1), 7z(1), cpio(1)).
@@ -292,8 +389,10 @@ impl Machine<'_> {
         let (Some(url), to) = (operands.next(), operands.next()) else { return };
         let name = url.shown();
         let name = name.trim_end_matches('/').rsplit('/').next().unwrap_or("").trim_end_matches(".git").to_owned();
-        let from = Stream { remote: true, ..Stream::unknown() };
-        self.unpacks(&from, Some(to.unwrap_or(&Word::text(name))));
+        let folders = self.paths(to.unwrap_or(&Word::text(name)));
+        if self.cloned.len() < 16 {
+            self.cloned.extend(folders.into_iter().filter(|folder| *folder != self.context.cwd));
+        }
     }
 }
 

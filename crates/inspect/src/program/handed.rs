@@ -82,7 +82,8 @@ impl Machine<'_> {
                 continue;
             };
             let below = touch.name.get(target.trim_end_matches('/').len()..).unwrap_or("");
-            let word = Word::pattern(&format!("{}{below}", source.trim_end_matches('/')));
+            let ours = format!("{}{below}", source.trim_end_matches('/'));
+            let word = Word::pattern(if ours.is_empty() { "/" } else { &ours });
             self.touch_path(touch.effect, &word, touch.recursive);
         }
         for flow in &inner.flows {
@@ -119,6 +120,12 @@ impl Machine<'_> {
                 let text = word.shown();
                 let origin = self.origin_of(word);
                 self.judge_input(&origin);
+                if origin.remote && origin.sources.contains(super::grave::PIPE) {
+                    self.find(
+                        FindingKind::ReverseShell,
+                        "what runs is told by another machine, which gets the answers",
+                    );
+                }
                 if self.sockets && word.prefix().is_empty() {
                     self.find(FindingKind::ReverseShell, "what runs is told by another machine");
                 }

@@ -42,6 +42,7 @@ impl Machine<'_> {
                 SedCommand::Unreadable => {
                     self.unknown(UnknownKind::Syntax, Effect::Execute, "the script of `sed` cannot be read");
                 }
+                SedCommand::Puts(_) => {}
             }
         }
     }
@@ -71,7 +72,35 @@ enum SedCommand {
     Runs(Option<String>),
     Reads(String),
     Writes(String),
+    /// A text that stands in the output afterwards.
+    Puts(String),
     Unreadable,
+}
+
+/// The texts that a script of `sed` puts in the place of others or beside them.
+pub(super) fn placed(script: &str) -> Vec<String> {
+    let texts = sed_commands(script).into_iter();
+    texts.filter_map(|command| if let SedCommand::Puts(text) = command { Some(text) } else { None }).collect()
+}
+
+/// A replacement as it stands afterwards: what is escaped by itself, what was matched as nothing (POSIX `sed`).
+pub(super) fn unescaped(text: &str, matched: bool) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        match c {
+            '\\' => match chars.next() {
+                Some('n') => out.push('\n'),
+                Some('t') => out.push('\t'),
+                Some(digit) if digit.is_ascii_digit() => out.push(' '),
+                Some(other) => out.push(other),
+                None => {}
+            },
+            '&' if matched => out.push(' '),
+            c => out.push(c),
+        }
+    }
+    out
 }
 
 /// The commands of a `sed` script that reach outside of it.
@@ -96,7 +125,17 @@ fn sed_commands(script: &str) -> Vec<SedCommand> {
             '=' | 'd' | 'D' | 'g' | 'G' | 'h' | 'H' | 'l' | 'n' | 'N' | 'p' | 'P' | 'q' | 'Q' | 'x' | 'z' | 'F' => {
                 rest = after
             }
-            '#' | 'a' | 'i' | 'c' | ':' | 'b' | 't' | 'T' | 'v' => {
+            'a' | 'i' | 'c' => {
+                // A line feed after a backslash goes on.
+                let mut end = after.find('\n').unwrap_or(after.len());
+                while after.get(..end).is_some_and(|line| line.ends_with('\\')) && end < after.len() {
+                    end = after.get(end + 1..).and_then(|more| more.find('\n')).map_or(after.len(), |at| end + 1 + at);
+                }
+                let (text, tail) = after.split_at(end);
+                out.push(SedCommand::Puts(unescaped(text.trim_start_matches(['\\', ' ', '\n']), false)));
+                rest = tail;
+            }
+            '#' | ':' | 'b' | 't' | 'T' | 'v' => {
                 let end: &[char] = if matches!(c, 'b' | 't' | 'T') { &['\n', ';', '}'] } else { &['\n'] };
                 rest = after.find(end).and_then(|at| after.get(at..)).unwrap_or("");
             }
@@ -115,7 +154,10 @@ fn sed_commands(script: &str) -> Vec<SedCommand> {
                 let Some(mark) = after.chars().next() else { return unreadable(out) };
                 let parts =
                     past(after.get(mark.len_utf8()..).unwrap_or(""), mark).and_then(|(_, tail)| past(tail, mark));
-                let Some((_, mut tail)) = parts else { return unreadable(out) };
+                let Some((replacement, mut tail)) = parts else { return unreadable(out) };
+                if c == 's' {
+                    out.push(SedCommand::Puts(unescaped(replacement, true)));
+                }
                 while let Some(flag) = tail.chars().next().filter(|_| c == 's') {
                     match flag {
                         'g' | 'p' | 'i' | 'I' | 'm' | 'M' | '0'..='9' => tail = tail.get(1..).unwrap_or(""),
@@ -145,7 +187,7 @@ fn unreadable(mut out: Vec<SedCommand>) -> Vec<SedCommand> {
 }
 
 /// What stands before the next unescaped `mark`, and what follows; a mark in brackets does not count.
-fn past(text: &str, mark: char) -> Option<(&str, &str)> {
+pub(super) fn past(text: &str, mark: char) -> Option<(&str, &str)> {
     let mut escaped = false;
     let mut bracket = false;
     for (i, c) in text.char_indices() {

@@ -52,6 +52,8 @@ impl Machine<'_> {
             "seq" => return numbers(rest),
             "npx" | "bunx" | "pnpx" => return self.projects_own(rest, stdin),
             "crontab" => return self.table_of_jobs(rest, stdin),
+            "cmake" => return self.command_of_cmake(rest, stdin),
+            "ghc" => return self.expression_of_ghc(rest, stdin),
             "systemctl" => return self.own_units(rest),
             "systemd-run" => return self.with_limits(rest, stdin),
             "rsync" => return self.mirrors(rest),
@@ -76,6 +78,13 @@ impl Machine<'_> {
             return Some(Stream::unknown());
         }
         Some(self.start(words.to_vec(), stdin.clone()))
+    }
+
+    /// `ghc -e EXPRESSION` runs it, and compiles nothing (GHC User's Guide, "Expression evaluation mode").
+    fn expression_of_ghc(&mut self, rest: &[Word], stdin: &Stream) -> Option<Stream> {
+        let at = rest.iter().position(|word| word.constant() == Some("-e"))?;
+        self.code_word(Language::Other, rest.get(at + 1)?, stdin);
+        Some(Stream::unknown())
     }
 
     /// `sh`, `bash` and their kin.
@@ -142,11 +151,9 @@ impl Machine<'_> {
             self.scope.parameters_known = !rest.iter().any(Word::is_many);
             self.scope.parameters = std::iter::once(Word::text(name)).chain(rest.iter().cloned()).collect();
         }
-        if interactive && stdin.remote {
-            self.find(
-                FindingKind::ReverseShell,
-                format!("an interactive `{name}` takes its orders from another machine"),
-            );
+        // Of a pipe that a coprocess or a name holds, the other end gets the answers.
+        if stdin.remote && (interactive || stdin.sources.contains(super::grave::PIPE)) {
+            self.find(FindingKind::ReverseShell, format!("`{name}` takes its orders from another machine"));
         }
         let mut out = self.input_code(Language::Shell, stdin);
         self.scope = before;

@@ -16,6 +16,8 @@ pub(crate) enum Target {
     File { path: Word, append: bool },
     /// Into another command.
     Process(Box<SubshellCommand>),
+    /// To a coprocess of this name.
+    Coprocess(String),
 }
 
 /// Programs whose arguments may be assignments.
@@ -99,7 +101,12 @@ impl Machine<'_> {
                 let path = self.single(&word.value);
                 let text = path.shown();
                 let is_fd = text == "-" || text.trim_end_matches('-').bytes().all(|b| b.is_ascii_digit());
-                if !is_fd {
+                if let Some(answers) = self.coprocess(&path) {
+                    match kind {
+                        IoFileRedirectKind::DuplicateInput => *stdin = answers,
+                        _ => targets.extend(path.first_hole().map(|name| Target::Coprocess(name.to_owned()))),
+                    }
+                } else if !is_fd {
                     if matches!(kind, IoFileRedirectKind::DuplicateInput) {
                         *stdin = self.read_file(&path);
                     } else {
@@ -139,6 +146,7 @@ impl Machine<'_> {
                 Target::Process(subshell) => {
                     self.subshell(&subshell, &out);
                 }
+                Target::Coprocess(name) => self.tells_coprocess(&name, &out),
             }
         }
         Stream::empty()
@@ -249,7 +257,7 @@ impl Machine<'_> {
     fn connected_shell(&mut self, name: &str, redirected: bool, targets: &[Target]) {
         let to_socket = targets.iter().any(|target| match target {
             Target::File { path, .. } => ["/dev/tcp/", "/dev/udp/"].iter().any(|start| path.shown().starts_with(start)),
-            Target::Process(_) => false,
+            Target::Process(_) | Target::Coprocess(_) => false,
         });
         if (to_socket || (redirected && self.sockets)) && crate::program::is_shell(name) {
             self.find(FindingKind::ReverseShell, format!("`{name}` is connected to another machine"));

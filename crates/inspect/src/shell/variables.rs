@@ -32,6 +32,7 @@ impl Machine<'_> {
         {
             self.find(FindingKind::ErasesRecord, format!("with {name} what is typed is not recorded any more"));
         }
+        self.judge_proxy_variable(name, &value);
         self.scope.set(name, value);
     }
 }

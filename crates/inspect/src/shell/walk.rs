@@ -217,9 +217,11 @@ impl Machine<'_> {
             CompoundCommand::Coprocess(process) => {
                 let before = self.scope.clone();
                 let concurrent = std::mem::replace(&mut self.concurrent, true);
-                self.command(&process.body, Stream::unknown());
+                let out = self.command(&process.body, Self::pipe());
                 self.concurrent = concurrent;
                 self.scope = before;
+                let name = process.name.as_ref().map_or("COPROC", |name| name.value.as_str());
+                self.keeps_coprocess(name, out);
                 Stream::unknown()
             }
         }
