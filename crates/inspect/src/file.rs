@@ -104,8 +104,21 @@ pub(crate) fn file(name: &str, text: &str, context: &Context) -> Inspection {
     out
 }
 
+/// A file of Bats as the shell reads it: each test is a block (bats(7)).
+fn of_bats(text: &str) -> Option<String> {
+    let first = text.lines().next().filter(|line| line.starts_with("#!"))?;
+    first.trim_end().ends_with("bats").then_some(())?;
+    let plain = |line: &str| {
+        let test = line.trim_start().starts_with("@test ") && line.trim_end().ends_with('{');
+        if test { "{".to_owned() } else { line.to_owned() }
+    };
+    Some(text.lines().map(plain).collect::<Vec<_>>().join("\n"))
+}
+
 fn of_kind(name: &str, text: &str, context: &Context) -> Inspection {
+    let bats = of_bats(text);
     let mut out = match language(name, text) {
+        Some(_) if bats.is_some() => crate::code::code(Language::Shell, &bats.unwrap_or_default(), context),
         Some(language) => crate::code::code(language, text, context),
         None => match embedded(name, text) {
             Some(lines) => Inspection { unknowns: Vec::new(), ..crate::shell::shell(&lines, context) },

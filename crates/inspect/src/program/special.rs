@@ -294,6 +294,9 @@ impl Machine<'_> {
         let did = self.effort.since(before);
         if at_once == 0 || at_once >= AT_ONCE {
             self.judge_many(did);
+            if input.endless && self.effort.limits == 0 {
+                self.find(FindingKind::ForkBomb, "`xargs` starts as many programs as it can, without end");
+            }
         }
         if at_once >= MORE_THAN_CORES {
             self.find(FindingKind::ForkBomb, format!("`xargs` starts {at_once} programs at once"));
@@ -462,14 +465,24 @@ fn items(input: &Stream, delimiter: Option<char>, lines: bool) -> Vec<Word> {
 }
 
 /// What `seq` writes where that is a short list of whole numbers (seq(1)).
+const MANY_NUMBERS: u64 = 100_000_000;
+
 fn numbers(rest: &[Word]) -> Option<Stream> {
-    let numbers: Vec<u32> =
+    let numbers: Vec<u64> =
         rest.iter().map(|word| word.constant().and_then(|text| text.parse().ok())).collect::<Option<_>>()?;
     let (first, last) = match numbers.as_slice() {
         [last] => (1, *last),
         [first, last] => (*first, *last),
+        [first, _, last] => (*first, *last),
         _ => return None,
     };
+    // Nobody waits for so many.
+    if last.saturating_sub(first) >= MANY_NUMBERS {
+        return Some(Stream { endless: true, ..Stream::unknown() });
+    }
+    if numbers.len() > 2 {
+        return None;
+    }
     (last >= first && last - first < 32)
         .then(|| Stream::constant((first..=last).map(|n| format!("{n}\n")).collect::<String>()))
 }

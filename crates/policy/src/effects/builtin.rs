@@ -133,6 +133,12 @@ impl Deriving<'_> {
         });
         let asked = prefix.clone().or_else(|| self.named("url").text().map(str::to_owned));
         let more = asked.filter(|_| effects.contains(&Effect::Read)).and_then(|url| in_the_address(&url));
+        let overriding = self.overriding();
+        if overriding.is_some() {
+            let message = "a header makes another method of the request than /method says";
+            self.found(Code::HostDeceives, Decision::RequireApproval, message);
+        }
+        let more = more.max(overriding);
         if !effects.contains(&Effect::Read) || more.is_some() {
             self.out.beyond_manifest = Some(Beyond::Remote);
         }
@@ -142,6 +148,18 @@ impl Deriving<'_> {
                 None => self.target(tool, *effect),
             }
         }
+    }
+
+    /// What a header that overrides the method makes of the request; `admin` where the word is none that is listed.
+    fn overriding(&self) -> Option<Effect> {
+        let Some(Expr::Object(headers)) = self.args.at(&Pointer::from_segments(vec!["headers".to_owned()])) else {
+            return None;
+        };
+        let names = ["x-http-method-override", "x-http-method", "x-method-override", "x-original-method"];
+        let (_, value) = headers.iter().find(|(name, _)| names.contains(&name.to_ascii_lowercase().as_str()))?;
+        let word = value.literal().and_then(|word| word.as_str().map(str::to_ascii_uppercase)).unwrap_or_default();
+        let listed = METHODS.iter().find(|(name, _)| *name == word);
+        listed.map_or(Some(Effect::Admin), |(_, effects)| effects.iter().copied().max())
     }
 
     /// Headers that say where a request goes or how long it is are the client's own; a line break begins another header.

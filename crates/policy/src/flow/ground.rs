@@ -234,6 +234,26 @@ impl<'a> Grounds<'a> {
     /// A switch that the goal names (`recurring`), or names as not wanted.
     fn flag(&self, name: &str, set: bool) -> Option<Range<usize>> {
         let name = fold(name);
+        // "Tag the case gdpr" switches the tag on, unless something is to be switched off.
+        if set && matches!(name.as_ref(), "on" | "enabled" | "active" | "set") {
+            const OFF: [&str; 12] = [
+                "off",
+                "disable",
+                "deactivate",
+                "stop",
+                "remove",
+                "untag",
+                "unset",
+                "not",
+                "no",
+                "without",
+                "drop",
+                "clear",
+            ];
+            let words = words(&self.goal);
+            let off = words.iter().any(|(_, word)| OFF.contains(word));
+            return words.into_iter().next().filter(|_| !off).map(|(range, _)| range);
+        }
         let stem: String = name.split(['_', '-']).max_by_key(|part| part.len())?.chars().take(6).collect();
         let words = words(&self.goal);
         let (i, (range, _)) =

@@ -31,6 +31,7 @@ pub(super) fn check(request: &Request<'_>, prepared: &Prepared<'_>) -> Vec<Reaso
     }
     let mut reasons = Vec::new();
     reasons.extend(remembered(prepared).filter(|_| remembers));
+    reasons.extend(planted(request, prepared, &texts).filter(|_| remembers));
     if let Some((name, standing)) = &receiver {
         reasons.extend(texts.iter().find_map(|text| restricted_name(request, text, name, *standing)));
     }
@@ -137,4 +138,17 @@ fn remembered(prepared: &Prepared<'_>) -> Option<Reason> {
     let message = format!("the goal says what is to be remembered as `{key}`, and this is what was read somewhere");
     let reason = Reason::new(Code::FlowUntrustedControl, Decision::RequireApproval, message);
     Some(reason.fix("remember what the goal says"))
+}
+
+/// An address out of a text from outside, to be remembered although the goal wants nothing remembered: it is there to be obeyed later.
+fn planted(request: &Request<'_>, prepared: &Prepared<'_>, texts: &[String]) -> Option<Reason> {
+    if request.pinned_goal.is_none() || prepared.goal.speak_of("remember memor note keep stor record learn save") {
+        return None;
+    }
+    let words = texts.iter().flat_map(|text| text.split(|c: char| c.is_whitespace() || ",;()<>\"'".contains(c)));
+    let mut addresses =
+        words.map(|word| word.trim_end_matches(['.', ':'])).filter(|w| w.contains('@') || w.contains("://"));
+    let told = addresses.find(|word| request.session.was_told(word) && !prepared.goal.name(word))?;
+    let message = format!("{told} comes out of a text from outside, and the goal wants nothing remembered");
+    Some(Reason::new(Code::FlowUntrustedControl, Decision::Block, message).fix("leave the step out"))
 }

@@ -158,7 +158,11 @@ impl Wishes {
         names(Some(&self.read.text), name)
     }
 
-    /// Whether it names a record that it is about: "WO-755", "T-120".
+    /// Whether it names something that it is about: a path, an address, a record ("WO-755").
+    fn names_anything(&self) -> bool {
+        self.paths().next().is_some() || self.addresses().next().is_some() || self.names_a_record()
+    }
+
     fn names_a_record(&self) -> bool {
         self.read.text.split(|c: char| c.is_whitespace() || "'\"`(),;:!?".contains(c)).any(|token| {
             let (name, number) = token.trim_end_matches('.').split_once('-').unwrap_or(("", ""));
@@ -169,8 +173,8 @@ impl Wishes {
 
     /// Whether it has a word for what a tool of this name works on: "update" alone is a word for too many tools.
     fn speak_of_object(&self, tool: &str) -> bool {
-        let object = |word: &&Word| !has(PLAIN, &word.text) && by_name(tool, &word.text);
-        self.read.words.iter().any(|word| object(&word))
+        let object = |word: &Word| !word.within && !has(PLAIN, &word.text) && by_name(tool, &word.text);
+        self.read.words.iter().any(object)
     }
 
     /// Whether it asks for the removal of things that it names, and of none that the path is, is below or holds.
@@ -324,6 +328,7 @@ fn conditions(words: &[Word]) -> (bool, bool) {
         let rest = words
             .iter()
             .skip(i + 1)
+            .filter(|word| !word.within)
             .take(BACK)
             .filter(|word| words.get(i).is_some_and(|w| w.sentence == word.sentence));
         let texts: Vec<&str> = rest.map(|word| word.text.as_str()).collect();
@@ -338,7 +343,7 @@ fn conditions(words: &[Word]) -> (bool, bool) {
     // "Only when it is delivered", "not before it is there", "before anything is sent".
     let awaited = |pair: &[Word]| {
         let [one, two] = pair else { return false };
-        (one.text == "only" && has("when once after if", &two.text))
+        (one.text == "only" && has("when once after if then", &two.text))
             || (one.text == "not" && has("before until", &two.text))
             || (one.text == "before" && has("anything any you", &two.text))
     };
@@ -518,6 +523,16 @@ fn is_named(goal: &str, prepared: &Prepared<'_>, touch: &Touch) -> bool {
 
 /// Whether the goal names a package, whatever version of it is meant.
 pub(super) fn names_package(goal: Option<&str>, package: &str) -> bool {
+    // Under another's name, or from somewhere else: what comes is what stands behind the sign.
+    if let Some((_, real)) = package.split_once("@npm:") {
+        return names_package(goal, real);
+    }
+    if let Some((_, source)) = package.split_once('@').filter(|(_, source)| source.contains([':', '/'])) {
+        let scoped = package.starts_with('@') && !source.contains(':');
+        if !scoped {
+            return names(goal, source);
+        }
+    }
     let bare = package.split(['=', '<', '>', '~', '!', '[', ';', ' ']).next().unwrap_or(package);
     let scoped = bare.starts_with('@');
     let name = match bare.get(1..).unwrap_or("").find('@') {

@@ -80,6 +80,31 @@ pub(super) fn slipped_in(steps: &[Prepared<'_>], i: usize) -> Vec<Reason> {
     reasons
 }
 
+/// What is put aside as the old one after the plan itself has written it anew.
+pub(super) fn kept_too_late(steps: &[Prepared<'_>], i: usize) -> Option<Reason> {
+    const ASIDE: &[&str] =
+        &["old", "backup", "backups", "bak", "archive", "prev", "previous", "orig", "before", "attic"];
+    let step = steps.get(i)?;
+    let files = || step.derived.touches.iter().filter(|t| t.seen().is_some() && !t.is_open() && t.by != By::View);
+    let aside = |touch: &Touch| {
+        let mut parts = touch.name.split(['/', '.', '-', '_']);
+        matches!(touch.effect, Effect::Create | Effect::Update) && parts.any(|part| ASIDE.contains(&part))
+    };
+    files().find(|touch| aside(touch))?;
+    let taken = files().find(|touch| touch.effect == Effect::Read || touch.by == By::Move)?;
+    let writes = |before: &Prepared<'_>| {
+        let mut touches = before.derived.touches.iter();
+        let content = before.args.at(&countersign_plan::pointer::Pointer::from_segments(vec!["content".to_owned()]));
+        content.is_some() && touches.any(|t| t.by == By::Tool && t.effect == Effect::Update && t.name == taken.name)
+    };
+    let early = steps.iter().take(i).find(|before| step.step.after.contains(&before.step.id) && writes(before))?;
+    if !step.goal.paths().any(|said| taken.name.ends_with(said.trim_start_matches(['.', '/']))) {
+        return None;
+    }
+    let message = format!("{} is put aside after `{}` has overwritten it", taken.name, early.step.id);
+    Some(Reason::new(Code::PlanOrder, Decision::RequireApproval, message).fix("put it aside first"))
+}
+
 /// What goes out to others and is made into what it was to be only afterwards.
 pub(super) fn sent_too_early(steps: &[Prepared<'_>], i: usize) -> Option<Reason> {
     let step = steps.get(i)?;
@@ -180,7 +205,7 @@ pub(super) fn vacuous(steps: &[Prepared<'_>], i: usize) -> Vec<Reason> {
     let Some(prepared) = steps.get(i) else { return Vec::new() };
     // A note of what was found is no act that should have waited for it.
     let acts = |step: &Prepared<'_>| {
-        step.goal.conditional || step.derived.touches.iter().any(|t| !t.effect.is_harmless() && t.seen().is_none())
+        step.goal.ordered || step.derived.touches.iter().any(|t| !t.effect.is_harmless() && t.seen().is_none())
     };
     let waits = |step: &Prepared<'_>| step.has_effect() && acts(step) && step.step.after.contains(&prepared.step.id);
     let awaited = steps.iter().any(waits);
@@ -188,7 +213,8 @@ pub(super) fn vacuous(steps: &[Prepared<'_>], i: usize) -> Vec<Reason> {
         return Vec::new();
     }
     // Where the goal makes the act depend on what is found, that something is found says nothing.
-    let strict = awaited && prepared.goal.conditional;
+    let strict = awaited && prepared.goal.ordered;
+    let waved = strict.then(|| waved_through(prepared)).flatten();
     let empty = prepared.step.expect.iter().filter_map(|expect| match expect {
         // What an act waits for has at most one other answer than yes.
         Expect::ExitCode(codes) if awaited && codes.contains(&0) && codes.len() > 2 => {
@@ -205,6 +231,7 @@ pub(super) fn vacuous(steps: &[Prepared<'_>], i: usize) -> Vec<Reason> {
         _ => None,
     });
     empty
+        .chain(waved)
         .map(|what| {
             let message =
                 format!("the expectation {what} always holds, so that nothing stops the plan after a failure");
@@ -213,6 +240,21 @@ pub(super) fn vacuous(steps: &[Prepared<'_>], i: usize) -> Vec<Reason> {
         })
         .chain(other)
         .collect()
+}
+
+/// A line that ends well however its program ends.
+fn waved_through(prepared: &Prepared<'_>) -> Option<String> {
+    let args = crate::flow::fill(&prepared.args);
+    let line = args.get("command")?.as_str()?.trim_end_matches([' ', ';', '\n']);
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let always =
+        matches!(words.as_slice(), [.., "||", "true" | ":"] | [.., "||", "exit", "0"] | [.., ";", "true" | ":"])
+            || [";true", "; true", "||true", "||:", "; exit 0", ";exit 0", "\ntrue", "\nexit 0"]
+                .iter()
+                .any(|end| line.ends_with(end));
+    let succeeds = |expect: &Expect| matches!(expect, Expect::ExitCode(codes) if codes.contains(&0));
+    let only = prepared.step.expect.iter().all(succeeds);
+    (always && only).then(|| format!("of success of a line that ends with `{}`", words.last().unwrap_or(&"")))
 }
 
 /// A digest that the goal gives, which no step compares with anything: what it stands for is taken unseen.

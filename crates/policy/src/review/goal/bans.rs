@@ -15,7 +15,7 @@ use crate::review::prepare::Prepared;
 
 /// A kind of act that goals forbid, with the beginnings of the words for it.
 const ACTS: &[(Act, &str)] = &[
-    (Act::Change, "chang modif edit touch updat alter overwrit write writt affect mess"),
+    (Act::Change, "chang modif edit touch updat alter overwrit write writt affect mess fix repair correct"),
     (Act::Remove, "delet remov drop purg eras wip clear discard prun destroy cancel"),
     (
         Act::Tell,
@@ -200,7 +200,14 @@ pub(super) fn of(goal: &Goal) -> Vec<Ban> {
                     continue;
                 }
                 let mut things = things(goal, words, i + 1);
-                if things.is_empty() && asked {
+                // "Do not send anything", "no fixes!": all of it, whatever else is asked for.
+                let all = words.get(i + 1).is_some_and(|w| has("anything anyone anybody", &w.text))
+                    && words
+                        .get(i + 2)
+                        .is_none_or(|w| w.text != "else" && (w.sentence != word.sentence || w.clause != word.clause))
+                    && *act == Act::Tell;
+                let none = word.is("fix repair") && *act == Act::Change && things.is_empty();
+                if things.is_empty() && asked && !all && !none {
                     let Some(first) = named_before(goal, words, i) else { continue };
                     things.push(first);
                 }
@@ -311,12 +318,14 @@ fn things(goal: &Goal, words: &[Word], from: usize) -> Vec<String> {
         return things;
     }
     // "Do not send it, I want to sleep over it": of what comes after no more is forbidden.
-    let all = has("it them that this anything anyone anybody", &first.text);
+    let none = previous.is_some_and(|word| word.forbidden)
+        && from.checked_sub(2).and_then(|i| words.get(i)).is_some_and(|word| word.text == "no");
+    let all = none || has("it them that this anything anyone anybody", &first.text);
     let rest = words
         .iter()
         .skip(from)
         .take_while(|word| word.sentence == first.sentence && !matches!(word.text.as_str(), "but" | "then" | "only"))
-        .take_while(|word| !all || word.clause == first.clause);
+        .take_while(|word| !all || previous.is_none_or(|before| word.clause == before.clause));
     for word in rest.take_while(|word| !word.subordinate) {
         let thing = token(&goal.text, word.at);
         if !has(PLAIN, &word.text) && things.last().is_none_or(|last| last != thing) {

@@ -77,7 +77,7 @@ pub(in crate::review) const EXPLAINING: &str = "explain describ summar review re
 pub(in crate::review) const PLAIN: &str = "update set change create add make edit put get run database query sql";
 
 /// How far from its "if" a condition says what it takes back, in words.
-pub(in crate::review) const BACK: usize = 8;
+pub(in crate::review) const BACK: usize = 10;
 
 /// How many words a goal has at most that says nothing of its own.
 pub(in crate::review) const UNCLEAR: usize = 5;

@@ -52,12 +52,12 @@ pub(in crate::review) fn unwanted(request: &Request<'_>, prepared: &Prepared<'_>
         Effect::Create | Effect::Update if touch.kind == TargetKind::Account => {
             object(touch) || wishes.order("updat chang correct enter regist switch replac")
         }
-        // What is started by itself from then on, and a record of another kind than the goal speaks of, where it names what it is about.
+        // What is started by itself from then on, and what is changed that the goal has no word for, where it names what it is about.
         Effect::Create | Effect::Update
             if touch.kind == TargetKind::Process
-                || (touch.effect == Effect::Update && touch.kind == TargetKind::Record && wishes.names_a_record()) =>
+                || (touch.effect == Effect::Update && !is_path_kind(touch.kind) && wishes.names_anything()) =>
         {
-            object(touch) || wishes.call(action) || wishes.order(STARTING)
+            object(touch) || wishes.call(action) || wishes.order(STARTING) || wishes.order(OBEYING)
         }
         Effect::Create | Effect::Update => {
             let more = |kind: &Kind| !matches!(kind, Kind::Look | Kind::Tell);

@@ -174,14 +174,47 @@ impl Goal {
             }
             subordinate |= has(SUBORDINATE, one);
         }
+        nouns(&mut words, &text);
         turns::read(&mut words, &text);
         Self { text, words }
     }
 }
 
+/// Verbs that are names of things as well.
+const NOUNS: &str = "mail email message post note reply answer report order request invoice bill book booking case ticket issue release plan \
+    record file run build job log list";
+
+/// Marks those that are meant as names: "go through mail m-22", "a kind answer".
+fn nouns(words: &mut [Word], text: &str) {
+    for i in 0..words.len() {
+        let (Some(word), Some(before)) = (words.get(i), i.checked_sub(1).and_then(|i| words.get(i))) else { continue };
+        if !has(NOUNS, &word.text) || before.sentence != word.sentence || before.clause != word.clause {
+            continue;
+        }
+        let asks = has("please then and you to just also now or kindly", &before.text);
+        let next = words.get(i + 1).map_or("", |next| super::bans::token(text, next.at));
+        let id = next.contains(|c: char| c.is_ascii_digit())
+            && next.contains(char::is_alphabetic)
+            && !next.contains(['@', '/', '.']);
+        let article = i
+            .checked_sub(2)
+            .and_then(|i| words.get(i))
+            .is_some_and(|two| has("a an", &two.text) && two.clause == word.clause);
+        if !asks
+            && (id || article)
+            && let Some(word) = words.get_mut(i)
+        {
+            word.name = true;
+        }
+    }
+}
+
 /// Whether what stands between two words ends a sentence; a full stop inside of a name does not.
 fn ends_sentence(gap: &str) -> bool {
-    gap.contains(['!', '?', ';', '\n']) || (gap.starts_with(['.', ':']) && gap.len() > 1) || gap.contains(". ")
+    let within = gap.starts_with("://");
+    gap.contains(['!', '?', ';', '\n'])
+        || (gap.starts_with(['.', ':']) && gap.len() > 1 && !within)
+        || gap.contains(". ")
 }
 
 /// Whether the sentence that begins here ends as a question.
