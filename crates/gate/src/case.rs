@@ -49,7 +49,7 @@ pub(crate) struct Dossier {
     pub(crate) steps: Vec<StepReview>,
     /// The approvals that count, in order.
     pub(crate) approvals: Vec<Counted>,
-    /// The steps for which leave was given, or all once a violation came: no approval covers them again.
+    /// The steps for which leave was given, or all once it was halted: no approval covers them again.
     pub(crate) begun: BTreeSet<StepId>,
 }
 
@@ -93,7 +93,7 @@ impl Dossier {
         members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
     }
 
-    /// Leave was given for this step, or a violation came.
+    /// Leave was given for this step, or all of it was halted.
     pub(crate) fn begin(&mut self, step: Option<&StepId>) {
         match step {
             Some(step) => self.begun.extend([step.clone()]),
@@ -299,7 +299,7 @@ impl Stage {
         }
     }
 
-    /// Leave was given for this step, or a violation came.
+    /// Leave was given for this step, or all of it was halted.
     pub(crate) fn begin(&mut self, step: Option<&StepId>) {
         match self {
             Self::Running(running) => running.plan.dossier.begin(step),

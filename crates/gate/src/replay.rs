@@ -213,7 +213,7 @@ impl Past {
         for fact in &self.facts {
             match fact {
                 Fact::Permitted { step, .. } => dossier.begin(Some(step)),
-                Fact::Critical(_) => dossier.begin(None),
+                Fact::Critical(_) | Fact::Halted(_) => dossier.begin(None),
                 _ => {}
             }
         }

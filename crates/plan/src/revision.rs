@@ -49,8 +49,8 @@ struct Part<'a> {
     review: &'a Value,
 }
 
-/// Whether `after` is `before` with nothing added but reads. `begun` are the steps for which leave was given: what is approved is
-/// approved for one time, so that none of them may come again unless it only reads and nobody is asked about it.
+/// Whether `after` is `before` with nothing added but reads. `begun` are the steps for which leave was given, or all where the plan was halted: what is
+/// approved is approved for one time, so that none of them may come again unless it only reads and nobody is asked about it.
 ///
 /// # Errors
 /// The first thing that is added or wider.
@@ -72,7 +72,7 @@ pub fn only_reads(before: Version<'_>, after: Version<'_>, begun: &BTreeSet<Step
         }
         if begun.contains(part.id) && !reads(part) {
             return other(format!(
-                "step `{}` was begun already, and what is approved is approved for one time",
+                "step `{}` was begun, or its plan was halted, and what is approved is approved for one time",
                 part.id
             ));
         }

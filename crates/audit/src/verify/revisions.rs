@@ -96,7 +96,9 @@ impl Revisions {
                 match leaf.kind {
                     RecordKind::Decision if payload.get("refused").is_none() => told.decision = decision(payload),
                     RecordKind::Permit => told.begun.extend(part::<StepId>(payload, "step")),
-                    RecordKind::Critical => told.begun.extend(told.draft.steps().iter().map(|step| step.id.clone())),
+                    RecordKind::Critical | RecordKind::CaseHalted => {
+                        told.begun.extend(told.draft.steps().iter().map(|step| step.id.clone()))
+                    }
                     RecordKind::Countersignature => told.countersigned(payload)?,
                     _ => {}
                 }

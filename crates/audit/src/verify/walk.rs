@@ -153,7 +153,7 @@ impl<R: BufRead> Walk<R> {
         }
         let shown = if let LinePayload::Open { value, .. } = &record.payload { Some(value) } else { None };
         if let Err(problem) = self.revisions.take(&record.leaf, shown) {
-            return fault(Problem::Approval(problem));
+            return fault(Problem::Approval(countersign_plan::text::escape(&problem)));
         }
         self.frontier.push(hash);
         self.meet_heads()?;

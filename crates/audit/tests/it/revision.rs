@@ -180,7 +180,7 @@ fn an_effect_that_is_repeated_under_one_approval_is_found() {
     first["steps"].as_array_mut().unwrap().push(again());
     revise(&mut house, &case, &first);
     assert_eq!(house.stage(&case), "pending");
-    refused(lie(entries(&house), |_| {}), "step `w` was begun already");
+    refused(lie(entries(&house), |_| {}), "step `w` was begun");
 }
 
 #[test]

@@ -177,11 +177,11 @@ impl Gate {
                     more.insert("enforcement".to_owned(), enforcement);
                 }
             }
-            Fact::Critical(_) => {
+            Fact::Critical(_) | Fact::Halted(_) => {
                 slot.stage.begin(None);
                 more.insert("message".to_owned(), message(note));
             }
-            Fact::Refused { .. } | Fact::Halted(_) | Fact::Indeterminate { .. } | Fact::Stray => {
+            Fact::Refused { .. } | Fact::Indeterminate { .. } | Fact::Stray => {
                 more.insert("message".to_owned(), message(note));
             }
             Fact::Closed(ending) => more = account(*ending, note, slot.why.as_ref()),

@@ -78,11 +78,17 @@ fn half_of(mut house: House, plan: &Value) -> Asked {
     Asked { house, case, x, y }
 }
 
-/// A plan that was approved and stopped at its first look, before it changed anything.
-fn stopped(plan: &Value) -> Asked {
+/// A house in which one person has to approve what is written, and two may.
+fn one() -> (House, Person, Person) {
     let mut house = House::new(&one_person());
     let (x, y) = (Person::new("user:x", 11, &[]), Person::new("user:y", 12, &[]));
     house.enroll(&[&x, &y]);
+    (house, x, y)
+}
+
+/// A plan that was approved and stopped at its first look, before it changed anything.
+fn stopped(plan: &Value) -> Asked {
+    let (mut house, x, y) = one();
     let case = house.submit(plan).0.case.unwrap();
     assert!(started(&house.approve(&case, &x, "1")));
     stop_at_look(&mut house, &case, &[]);
@@ -177,7 +183,7 @@ fn a_restart_keeps_what_a_revision_may_take_over() {
     let mut asked = begun();
     asked.house.restart();
     let outcome = revise(&mut asked.house, &asked.case, &after_begun(&[read("again", "a.txt")]));
-    assert_anew(&asked, &outcome, "step `w` was begun already");
+    assert_anew(&asked, &outcome, "step `w` was begun");
 }
 
 /// Whatever else is another than it was counts as wider, also where it means the same.
@@ -311,9 +317,7 @@ fn a_file_that_was_swapped_is_approved_anew() {
 
 /// Stopped after its first write was permitted: the write, then a look that does not show what it should.
 fn begun() -> Asked {
-    let mut house = House::new(&one_person());
-    let (x, y) = (Person::new("user:x", 11, &[]), Person::new("user:y", 12, &[]));
-    house.enroll(&[&x, &y]);
+    let (mut house, x, y) = one();
     let case = house.submit(&after_begun(&[])).0.case.unwrap();
     assert!(started(&house.approve(&case, &x, "1")));
     house.verified(&case);
@@ -339,9 +343,7 @@ fn an_effect_that_was_begun_is_approved_anew() {
         {"id": "look", "action": "read_file", "args": {"path": "a.txt"}, "expect": [{"output": "/content", "equals": "ok"}]},
     ]});
     for taken_back in [true, false] {
-        let mut house = House::new(&one_person());
-        let (x, y) = (Person::new("user:x", 11, &[]), Person::new("user:y", 12, &[]));
-        house.enroll(&[&x, &y]);
+        let (mut house, x, y) = one();
         let case = house.submit(&written).0.case.unwrap();
         assert!(started(&house.approve(&case, &x, "1")));
         house.verified(&case);
@@ -363,7 +365,7 @@ fn an_effect_that_was_begun_is_approved_anew() {
         let mut more = written.clone();
         more["steps"].as_array_mut().unwrap().push(read("again", "a.txt"));
         let outcome = revise(&mut asked.house, &asked.case, &more);
-        assert_anew(&asked, &outcome, "step `w` was begun already, and what is approved is approved for one time");
+        assert_anew(&asked, &outcome, "step `w` was begun, or its plan was halted");
         // That it was asked again does not make it approved.
         let (verdict, _) = revise(&mut asked.house, &asked.case, &more);
         assert_eq!((told(&verdict, Code::ApprovalCarried), told(&verdict, Code::ApprovalAnew)), (None, None));
@@ -394,9 +396,19 @@ fn what_was_ended_by_people_or_by_a_violation_is_approved_anew() {
     let outcome = revise(&mut asked.house, &asked.case, &more);
     assert_anew(&asked, &outcome, "it is expired");
 
-    let mut house = House::new(&one_person());
-    let (x, y) = (Person::new("user:x", 11, &[]), Person::new("user:y", 12, &[]));
-    house.enroll(&[&x, &y]);
+    // Time that ran out before anything was done.
+    let (mut house, x, y) = one();
+    let case = house.submit(&edited(|plan| plan["expires_in"] = json!("1m"))).0.case.unwrap();
+    house.approve(&case, &x, "1");
+    house.verified(&case);
+    house.pass(61);
+    house.finish(&case, false, &[], &[]);
+    assert_eq!(house.stage(&case), "stopped");
+    let mut asked = Asked { house, case, x, y };
+    let outcome = revise(&mut asked.house, &asked.case, &edited(|plan| plan["expires_in"] = json!("1m")));
+    assert_anew(&asked, &outcome, "was begun, or its plan was halted");
+
+    let (mut house, x, y) = one();
     let case = house.submit(&plan()).0.case.unwrap();
     house.approve(&case, &x, "1");
     house.verified(&case);
@@ -407,7 +419,7 @@ fn what_was_ended_by_people_or_by_a_violation_is_approved_anew() {
     assert_eq!(house.stage(&case), "stopped");
     let mut asked = Asked { house, case, x, y };
     let outcome = revise(&mut asked.house, &asked.case, &more);
-    assert_anew(&asked, &outcome, "was begun already");
+    assert_anew(&asked, &outcome, "was begun, or its plan was halted");
 }
 
 /// Only what could still be said now: by a key that counts, before its time is over, under the same policy, for the same work.
