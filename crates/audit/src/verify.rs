@@ -307,8 +307,8 @@ impl fmt::Display for Report {
             self.payloads
         )?;
         if (self.carried, self.unseen) != (0, 0) {
-            write!(f, "\n  {} approvals were taken over by a version that only adds reads", self.carried)?;
-            write!(f, "; {} cannot be checked without the words of their cases", self.unseen)?;
+            write!(f, "\n  approvals taken over by versions that only add reads: {}", self.carried)?;
+            write!(f, "; not to be checked without the words of their cases: {}", self.unseen)?;
         }
         Ok(())
     }

@@ -1,17 +1,24 @@
 //! Revisions: a version that adds nothing but reads keeps what was approved of the one before, and every other asks anew.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use countersign_gate::directive::Directive;
 use countersign_gate::event::{Event, Submission};
 use countersign_ledger::RecordKind;
 use countersign_plan::approval::{Answer, Retirement};
+use countersign_plan::artifact::Plan;
+use countersign_plan::confinement::Profile;
+use countersign_plan::digest::Digest;
+use countersign_plan::draft::Draft;
 use countersign_plan::id::CaseId;
 use countersign_plan::observation::{Ending, Observation};
 use countersign_plan::permit::Phase;
-use countersign_plan::verdict::{Code, Decision, Verdict};
+use countersign_plan::revision::{Version, only_reads};
+use countersign_plan::tool::Effect;
+use countersign_plan::verdict::{Code, Decision, Mode, Verdict};
 use proptest::prelude::*;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::house::{
     House, Person, configuration, deployment, file, free, has, kept, one_person, returned, two_people, write,
@@ -511,6 +518,69 @@ fn what_was_approved_under_other_terms_is_not_taken_over() {
     assert_anew(&asked, &outcome, "`check` of the proposal");
 }
 
+/// Each part of a version counts, also where no house of these tests would come by another one.
+#[test]
+fn each_part_of_a_version_has_to_be_the_same() {
+    let Asked { mut house, case, .. } = half(&plan());
+    revise(&mut house, &case, &with_step(1, read("again", "a.txt")));
+    let (proposals, decisions) = (house.records(RecordKind::Proposal), house.records(RecordKind::Decision));
+    let read_back = |at: usize| {
+        let bytes = countersign_plan::canonical::to_vec(&proposals[at]["plan"]);
+        let (plan, draft) = Plan::read(&bytes).unwrap();
+        let verdict: Verdict = serde_json::from_value(decisions[at]["verdict"].clone()).unwrap();
+        let proposal = proposals[at].as_object().unwrap().clone();
+        (plan, draft, verdict, decisions[at]["steps"].as_array().unwrap().clone(), proposal)
+    };
+    let first = read_back(0);
+    let before = Version { plan: &first.0, draft: &first.1, verdict: &first.2, steps: &first.3, proposal: &first.4 };
+    type Parts = (Plan, Draft, Verdict, Vec<Value>, Map<String, Value>);
+    let judge = |spoil: fn(&mut Parts)| {
+        let mut second = read_back(1);
+        spoil(&mut second);
+        let (plan, draft, verdict, steps, proposal) = &second;
+        only_reads(before, Version { plan, draft, verdict, steps, proposal }, &BTreeSet::new())
+    };
+    assert_eq!(judge(|_| {}), Ok(()));
+    let spoilt: &[(&str, fn(&mut Parts))] = &[
+        ("the case", |p| p.0.case = "c-other".parse().unwrap()),
+        ("the requester", |p| p.0.principal = "user:o".parse().unwrap()),
+        ("the agent", |p| p.0.agent = "agent:o".parse().unwrap()),
+        ("the mode", |p| p.0.mode = Mode::Guarded),
+        ("the folder", |p| p.0.cwd = "/elsewhere".to_owned()),
+        ("the version before", |p| p.0.parent = None),
+        ("the version before", |p| p.0.version = 1),
+        ("the definition of a tool", |p| {
+            p.0.tools.insert("write_file".parse().unwrap(), Digest::of(b"x"));
+        }),
+        ("the definition of a tool", |p| drop(p.0.tools.pop_last())),
+        ("what step `w` touches", |p| p.0.steps[2].irreversible = true),
+        ("what step `w` touches", |p| p.0.steps[2].action_digest = Digest::of(b"x")),
+        ("what step `w` touches", |p| p.3[2]["grants"]["write"] = json!(["/w"])),
+        ("what step `w` touches", |p| p.3[2]["masked"] = json!(["/w/x"])),
+        ("its review is of other steps", |p| p.3.swap(0, 1)),
+        ("its review is of other steps", |p| drop(p.3.pop())),
+        ("step `again` is added", |p| p.3[1]["decision"] = json!("require_approval")),
+        ("step `again` is added", |p| p.3[1]["reversible_by"] = json!("none")),
+        ("step `again` is added", |p| p.3[1]["grants"]["secrets"] = json!(["token"])),
+        ("step `again` is added", |p| p.0.steps[1].profile = Profile::Toolchain),
+        ("step `again` is added", |p| p.0.steps[1].irreversible = true),
+        ("step `again` is added", |p| p.0.steps[1].accesses[0].effect = Effect::Create),
+        ("it asks other people", |p| p.2.quorums[0].quorum = 3),
+        ("it asks other people", |p| p.2.quorums[0].group = Some("ops".to_owned())),
+        ("it asks for another reason", |p| p.2.reasons[0].message.push('!')),
+        ("it asks for another reason", |p| p.2.reasons[0].code = Code::DefaultAsk),
+        ("people were not asked", |p| p.2.decision = Decision::Allow),
+        ("people were not asked", |p| p.2.decision = Decision::Block),
+        ("`goal` of the proposal", |p| drop(p.4.insert("goal".to_owned(), json!("other")))),
+        ("`pinned` of the proposal", |p| drop(p.4.insert("pinned".to_owned(), json!(false)))),
+        ("`authentic` of the proposal", |p| drop(p.4.remove("authentic"))),
+    ];
+    for (why, spoil) in spoilt {
+        let said = judge(*spoil).unwrap_err();
+        assert!(said.0.contains(why), "{why}: {said}");
+    }
+}
+
 /// Where nobody was asked, or nobody answered, there is nothing to take over and nothing to tell.
 #[test]
 fn without_an_approval_nothing_is_said_of_any() {
@@ -599,6 +669,7 @@ fn apply(plan: &mut Value, edit: &Edit) {
         }
         Edit::Rename(at, id) => steps[at % most]["id"] = json!(IDS[*id]),
         Edit::Member(at, name, value) => steps[at % most][*name] = value.clone(),
+        Edit::From(at, _) if !steps[at % most]["args"].is_object() => {}
         Edit::From(at, id) => {
             steps[at % most]["args"]["content"] = json!({"$from": IDS[*id], "at": "/content"});
         }
