@@ -750,3 +750,121 @@ fn both_kinds_of_revision_are_met() {
     }
     assert_eq!(seen, (3, 1), "`.env` is restricted");
 }
+
+/// What may happen to a case that is revised again and again.
+#[derive(Debug, Clone)]
+enum Turn {
+    Revise(u8),
+    Approve(bool),
+    /// Runs what is countersigned, up to a step that does not go as it should.
+    Run(usize),
+    Restart,
+    Pass(u64),
+}
+
+fn turns() -> impl Strategy<Value = Vec<Turn>> {
+    let one = prop_oneof![
+        4 => (0..6_u8).prop_map(Turn::Revise),
+        4 => any::<bool>().prop_map(Turn::Approve),
+        3 => (0..6_usize).prop_map(Turn::Run),
+        1 => Just(Turn::Restart),
+        1 => (1..200_u64).prop_map(Turn::Pass),
+    ];
+    prop::collection::vec(one, 1..24)
+}
+
+/// Runs the version that is countersigned; the step of that number misses, and what was done is taken back.
+fn run_until(house: &mut House, case: &CaseId, misses: usize) {
+    house.verified(case);
+    let plan: Value = serde_json::from_slice(&house.gate.case(case).unwrap().plan).unwrap();
+    let steps = plan["draft"]["steps"].as_array().unwrap();
+    let (mut done, mut written): (Vec<&str>, Vec<&str>) = (Vec::new(), Vec::new());
+    for (place, step) in steps.iter().enumerate() {
+        let id = step["id"].as_str().unwrap();
+        let reads = step["action"] == "read_file";
+        if place == misses {
+            let first = if reads { Phase::Act } else { Phase::Snapshot };
+            house.run(case, id, first);
+            let ending = Ending::Failed { message: "the disk is gone".to_owned() };
+            house.observe(case, Observation { ending, ..kept() });
+            for undone in written.iter().rev() {
+                house.run(case, undone, Phase::Restore);
+                house.observe(case, returned(json!({})));
+            }
+            done.retain(|id| !written.contains(id));
+            written.reverse();
+            house.finish(case, false, &done, &written);
+            return;
+        }
+        if reads {
+            house.run(case, id, Phase::Act);
+            house.observe(case, returned(json!({"content": "ok"})));
+        } else {
+            house.whole_step(case, id);
+            written.push(id);
+        }
+        done.push(id);
+    }
+    house.finish(case, true, &done, &[]);
+}
+
+/// By the ledger alone: no signature of a person stands behind two executions of one effect, and every effect has two of them.
+fn each_signature_is_used_once(house: &House) {
+    let mut reader = house.ledger.as_ref().unwrap().reader().unwrap();
+    let mut signed: Vec<String> = Vec::new();
+    let mut used = BTreeSet::new();
+    for record in reader.records(countersign_ledger::Query::default()).map(Result::unwrap) {
+        let countersign_ledger::reader::Payload::Open(payload) = record.payload else { continue };
+        match record.leaf.kind {
+            RecordKind::Countersignature => {
+                signed = payload["approvals"].as_array().unwrap().iter().map(ToString::to_string).collect();
+            }
+            RecordKind::Intent if payload["phase"] == "act" => {
+                let step = payload["step"].as_str().unwrap().to_owned();
+                if ["w", "v", "more"].contains(&step.as_str()) {
+                    assert_eq!(signed.iter().collect::<BTreeSet<_>>().len(), 2, "{step}");
+                    for by in &signed {
+                        assert!(used.insert((by.clone(), step.clone())), "{by} twice for {step}");
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 96, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// However often a plan is revised, approved, run, stopped and taken back, over restarts and with time passing.
+    #[test]
+    fn no_approval_covers_two_executions(turns in turns()) {
+        let Asked { mut house, case, x, y } = half(&plan());
+        let mut number = 10;
+        for turn in &turns {
+            let stage = house.stage(&case);
+            match turn {
+                Turn::Revise(_) if ["countersigned", "running"].contains(&stage) => {}
+                Turn::Revise(kind) => {
+                    let next = match kind {
+                        0..4 => with_step(usize::from(*kind), read("again", "a.txt")),
+                        4 => plan(),
+                        _ => with_step(1, json!(
+                            {"id": "more", "action": "write_file", "args": {"path": "sub/c.txt", "content": "z"}}
+                        )),
+                    };
+                    revise(&mut house, &case, &next);
+                }
+                Turn::Approve(first) => {
+                    number += 1;
+                    house.approve(&case, if *first { &x } else { &y }, &number.to_string());
+                }
+                Turn::Run(misses) if stage == "countersigned" => run_until(&mut house, &case, *misses),
+                Turn::Run(_) => {}
+                Turn::Restart => drop(house.restart()),
+                Turn::Pass(seconds) => drop(house.pass(*seconds)),
+            }
+        }
+        each_signature_is_used_once(&house);
+    }
+}
