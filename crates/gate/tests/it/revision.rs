@@ -165,7 +165,7 @@ fn what_was_approved_while_it_waits_counts_for_a_version_with_more_reads() {
     let (verdict, directives) = revise(&mut house, &case, &second);
     assert!(told(&verdict, Code::ApprovalCarried).is_some() && !started(&directives), "{verdict:#?}");
     house.restart();
-    assert_eq!(house.gate.case(&case).unwrap().approvals, [x.approver.principal.clone()]);
+    assert_eq!(house.gate.case(&case).unwrap().approvals, std::slice::from_ref(&x.approver.principal));
     let mut third = second;
     third["steps"].as_array_mut().unwrap().push(json!(
         {"id": "last", "action": "list_directory", "args": {"path": "sub"}, "needs": ["v"]}
@@ -349,7 +349,7 @@ fn an_effect_that_was_begun_is_approved_anew() {
         {"id": "w", "action": "write_file", "args": {"path": "a.txt", "content": "x"}},
         {"id": "look", "action": "read_file", "args": {"path": "a.txt"}, "expect": [{"output": "/content", "equals": "ok"}]},
     ]});
-    for taken_back in [true, false] {
+    for (taken_back, restarted) in [(true, false), (false, false), (true, true), (false, true)] {
         let (mut house, x, y) = one();
         let case = house.submit(&written).0.case.unwrap();
         assert!(started(&house.approve(&case, &x, "1")));
@@ -368,6 +368,9 @@ fn an_effect_that_was_begun_is_approved_anew() {
             house.finish(&case, false, &[], &[]);
         }
         assert_eq!(house.stage(&case), "stopped");
+        if restarted {
+            house.restart();
+        }
         let mut asked = Asked { house, case, x, y };
         let mut more = written.clone();
         more["steps"].as_array_mut().unwrap().push(read("again", "a.txt"));
@@ -518,6 +521,10 @@ fn what_was_approved_under_other_terms_is_not_taken_over() {
     assert_anew(&asked, &outcome, "`check` of the proposal");
 }
 
+/// A version as its records tell it.
+type Parts = (Plan, Draft, Verdict, Vec<Value>, Map<String, Value>);
+type Spoil = fn(&mut Parts);
+
 /// Each part of a version counts, also where no house of these tests would come by another one.
 #[test]
 fn each_part_of_a_version_has_to_be_the_same() {
@@ -533,15 +540,14 @@ fn each_part_of_a_version_has_to_be_the_same() {
     };
     let first = read_back(0);
     let before = Version { plan: &first.0, draft: &first.1, verdict: &first.2, steps: &first.3, proposal: &first.4 };
-    type Parts = (Plan, Draft, Verdict, Vec<Value>, Map<String, Value>);
-    let judge = |spoil: fn(&mut Parts)| {
+    let judge = |spoil: Spoil| {
         let mut second = read_back(1);
         spoil(&mut second);
         let (plan, draft, verdict, steps, proposal) = &second;
         only_reads(before, Version { plan, draft, verdict, steps, proposal }, &BTreeSet::new())
     };
     assert_eq!(judge(|_| {}), Ok(()));
-    let spoilt: &[(&str, fn(&mut Parts))] = &[
+    let spoilt: &[(&str, Spoil)] = &[
         ("the case", |p| p.0.case = "c-other".parse().unwrap()),
         ("the requester", |p| p.0.principal = "user:o".parse().unwrap()),
         ("the agent", |p| p.0.agent = "agent:o".parse().unwrap()),
