@@ -8,7 +8,7 @@ use countersign_ledger::checkpoint::SignCheckpoint as _;
 use countersign_ledger::reader::{LedgerReader, Payload};
 use countersign_ledger::store::memory::MemoryStore;
 use countersign_ledger::{Entry, Ledger, Query, RecordKind};
-use countersign_plan::approval::{Answer, Retirement};
+use countersign_plan::approval::{Answer, Enrolment, Retirement};
 use countersign_plan::id::CaseId;
 use countersign_plan::permit::Phase;
 use countersign_plan::time::{Span, Timestamp};
@@ -208,6 +208,43 @@ fn an_approval_that_was_over_retired_denied_or_never_given_is_found() {
         assert_eq!(house.stage(case), "pending");
     });
     refused(lie(retired, |_| {}), "its key was retired");
+
+    // The one who approved turns out to hold a key that the requester sent in.
+    let own = stopped(|house, case, _, y| {
+        let user = "user:r".parse().unwrap();
+        let second = Person { user, ..Person::new("user:x", 15, &[]) };
+        let enrolment = Enrolment {
+            approver: second.approver.clone(),
+            principal: y.approver.principal.clone(),
+            signed_at: house.gate.now(),
+            nonce: "late".to_owned(),
+        };
+        let envelope = Some(y.sign(&enrolment));
+        house.event(Event::Enroll { approver: second.approver.clone(), by: second.user.clone(), envelope });
+        revise(house, case, &plan(&[again()]));
+        assert_eq!(house.stage(case), "pending");
+    });
+    refused(lie(own, |_| {}), "by somebody who may not approve it");
+
+    // One that is not over.
+    let mut going = told();
+    going.retain(|entry| entry.kind != RecordKind::CaseClosed);
+    refused(lie(going, |_| {}), "not from the version before, while it waited or once it had stopped");
+
+    // One whose time ran out before it did anything.
+    let mut house = House::new(&one_person());
+    let (x, y) = people();
+    house.enroll(&[&x, &y]);
+    let mut brief = plan(&[]);
+    brief["expires_in"] = json!("1m");
+    let case = house.submit(&brief).0.case.unwrap();
+    house.approve(&case, &x, "1");
+    house.verified(&case);
+    house.pass(61);
+    house.finish(&case, false, &[], &[]);
+    revise(&mut house, &case, &brief);
+    assert_eq!(house.stage(&case), "pending");
+    refused(lie(entries(&house), |_| {}), "step `w` was begun, or its plan was halted");
 
     let mut house = House::new(&two_people());
     let (x, y) = people();

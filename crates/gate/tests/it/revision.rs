@@ -407,16 +407,21 @@ fn what_was_ended_by_people_or_by_a_violation_is_approved_anew() {
     assert_anew(&asked, &outcome, "it is expired");
 
     // Time that ran out before anything was done.
-    let (mut house, x, y) = one();
-    let case = house.submit(&edited(|plan| plan["expires_in"] = json!("1m"))).0.case.unwrap();
-    house.approve(&case, &x, "1");
-    house.verified(&case);
-    house.pass(61);
-    house.finish(&case, false, &[], &[]);
-    assert_eq!(house.stage(&case), "stopped");
-    let mut asked = Asked { house, case, x, y };
-    let outcome = revise(&mut asked.house, &asked.case, &edited(|plan| plan["expires_in"] = json!("1m")));
-    assert_anew(&asked, &outcome, "was begun, or its plan was halted");
+    for restarted in [false, true] {
+        let (mut house, x, y) = one();
+        let case = house.submit(&edited(|plan| plan["expires_in"] = json!("1m"))).0.case.unwrap();
+        house.approve(&case, &x, "1");
+        house.verified(&case);
+        house.pass(61);
+        house.finish(&case, false, &[], &[]);
+        assert_eq!(house.stage(&case), "stopped");
+        if restarted {
+            house.restart();
+        }
+        let mut asked = Asked { house, case, x, y };
+        let outcome = revise(&mut asked.house, &asked.case, &edited(|plan| plan["expires_in"] = json!("1m")));
+        assert_anew(&asked, &outcome, "was begun, or its plan was halted");
+    }
 
     let (mut house, x, y) = one();
     let case = house.submit(&plan()).0.case.unwrap();
@@ -569,6 +574,7 @@ fn each_part_of_a_version_has_to_be_the_same() {
         ("step `again` is added", |p| p.3[1]["reversible_by"] = json!("none")),
         ("step `again` is added", |p| p.3[1]["grants"]["secrets"] = json!(["token"])),
         ("step `again` is added", |p| p.0.steps[1].profile = Profile::Toolchain),
+        ("step `again` is added", |p| p.0.steps[1].profile = Profile::Exact),
         ("step `again` is added", |p| p.0.steps[1].irreversible = true),
         ("step `again` is added", |p| p.0.steps[1].accesses[0].effect = Effect::Create),
         ("it asks other people", |p| p.2.quorums[0].quorum = 3),
