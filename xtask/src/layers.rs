@@ -73,6 +73,8 @@ const ROOMS: &[Room] = &[
 /// Arrows that only tests draw: from, to, why. A line that no `Cargo.toml` uses is a fault.
 const TEST_ARROWS: &[(&str, &str, &str)] = &[
     ("daemon", "sandbox", "the rogue planner and executor of its tests seal themselves like the real ones"),
+    ("audit", "gate", "its tests hold to account what a real gate records, and what a lying one would"),
+    ("audit", "policy", "the gate of those tests judges by one"),
     ("policy", "inspect", "its tests judge by what the inspector really says"),
     ("daemon", "planner", "the probing planner of its tests takes the seat of the real one"),
 ];

@@ -6,7 +6,8 @@
 //! What each finding rests on: an edited byte fails the canonical form, the leaf hash or the payload digest of its record; a
 //! removed, repeated, inserted or moved record breaks the sequence; a rewrite with recomputed hashes fails the root of the
 //! next signed head; re-signing fails the key; a head left out breaks the chain of `previous` sizes; a cut tail, a rolled-back
-//! or a forked ledger fails a later head from elsewhere (`heads`, `other`), and nothing else can tell it.
+//! or a forked ledger fails a later head from elsewhere (`heads`, `other`), and nothing else can tell it. What a gate itself wrote
+//! wrongly fails in one thing: an approval that counts for a plan it was not signed for, and that does more than the one it was.
 
 use std::fmt;
 use std::io::BufRead;
@@ -19,6 +20,7 @@ use countersign_ledger::checkpoint::{Checkpoint, CheckpointError, Head, LedgerId
 use countersign_ledger::rotation::RotationError;
 use countersign_ledger::store::KeyPeriod;
 
+mod revisions;
 mod walk;
 
 use walk::Walk;
@@ -49,6 +51,10 @@ pub struct Report {
     pub withheld: WithheldCounts,
     /// Heads from elsewhere that the export contains.
     pub heads: u64,
+    /// Approvals that were taken over from the version before, and were found to be theirs.
+    pub carried: u64,
+    /// Approvals that were taken over in cases whose words are withheld, so that nothing can be said of them.
+    pub unseen: u64,
     /// How the other export relates to this one.
     pub other: Option<Relation>,
 }
@@ -183,6 +189,9 @@ pub enum Problem {
         /// The key that is pinned.
         pinned: Box<VerifyingKeyInfo>,
     },
+    /// An approval does not count for what it was counted for.
+    #[error("an approval that does not hold: {0}")]
+    Approval(String),
     /// A key rotation is not genuine.
     #[error("no valid key rotation: {0}")]
     Rotation(RotationError),
@@ -292,6 +301,15 @@ impl fmt::Display for Report {
             writeln!(f, "  signed from size {} by {}", period.from, escape(&period.key.to_string()))?;
         }
         let WithheldCounts { redacted, erased, sealed } = self.withheld;
-        write!(f, "  {} payloads match; withheld: {redacted} redacted, {erased} erased, {sealed} sealed", self.payloads)
+        write!(
+            f,
+            "  {} payloads match; withheld: {redacted} redacted, {erased} erased, {sealed} sealed",
+            self.payloads
+        )?;
+        if (self.carried, self.unseen) != (0, 0) {
+            write!(f, "\n  approvals taken over by versions that only add reads: {}", self.carried)?;
+            write!(f, "; not to be checked without the words of their cases: {}", self.unseen)?;
+        }
+        Ok(())
     }
 }

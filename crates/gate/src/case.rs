@@ -9,7 +9,7 @@
 //! ```
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use countersign_plan::artifact::Plan;
 use countersign_plan::budget::{Ask, Extra};
@@ -23,11 +23,11 @@ use countersign_plan::time::Timestamp;
 use countersign_plan::verdict::Verdict;
 use countersign_policy::flow::{Label, Level, Readers, Session};
 use countersign_policy::review::{ReversibleBy, StepReview};
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 
 use crate::confine::Confined;
 use crate::key::GateKey;
-use crate::machine::{self, Lease};
+use crate::machine::{self, Aim, Lease};
 use crate::permit::Minted;
 
 /// Everything that is fixed about a reviewed plan.
@@ -49,6 +49,8 @@ pub(crate) struct Dossier {
     pub(crate) steps: Vec<StepReview>,
     /// The approvals that count, in order.
     pub(crate) approvals: Vec<Counted>,
+    /// The steps for which leave was given, or all once it was halted: no approval covers them again.
+    pub(crate) begun: BTreeSet<StepId>,
 }
 
 /// An approval that counts.
@@ -58,6 +60,10 @@ pub(crate) struct Counted {
     pub(crate) digest: Digest,
     pub(crate) by: Principal,
     pub(crate) key: KeyId,
+    /// The groups for which it counts.
+    pub(crate) groups: Vec<String>,
+    /// As it says itself: a later version takes it over until then.
+    pub(crate) expires_at: Timestamp,
 }
 
 /// How far the words of a plan are trusted whose planner had seen so much; whoever proposes from outside says himself what he is. A
@@ -73,6 +79,26 @@ impl Dossier {
     pub(crate) fn decision(&self) -> Digest {
         let verdict = serde_json::to_value(&self.verdict).unwrap_or(Value::Null);
         countersign_plan::canonical::digest(&verdict)
+    }
+
+    /// What the record of its proposal says of it beside the plan.
+    pub(crate) fn proposed(&self, aim: Aim) -> Map<String, Value> {
+        let members = [
+            ("goal", json!(self.goal)),
+            ("pinned", json!(self.pinned)),
+            ("authentic", json!(self.authentic)),
+            ("origin", json!(self.origin)),
+            ("check", json!(aim == Aim::Check)),
+        ];
+        members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+    }
+
+    /// Leave was given for this step, or all of it was halted.
+    pub(crate) fn begin(&mut self, step: Option<&StepId>) {
+        match step {
+            Some(step) => self.begun.extend([step.clone()]),
+            None => self.begun.extend(self.steps.iter().map(|step| step.id.clone())),
+        }
     }
 
     /// Digests of the approvals that count.
@@ -270,6 +296,16 @@ impl Stage {
             Self::Signed(signed) => signed.dossier(),
             Self::Running(running) => running.dossier(),
             Self::Over(dossier) => dossier,
+        }
+    }
+
+    /// Leave was given for this step, or all of it was halted.
+    pub(crate) fn begin(&mut self, step: Option<&StepId>) {
+        match self {
+            Self::Running(running) => running.plan.dossier.begin(step),
+            Self::Over(dossier) => dossier.begin(step),
+            Self::Reviewed(reviewed) => reviewed.0.begin(step),
+            Self::Signed(signed) => signed.dossier.begin(step),
         }
     }
 

@@ -8,6 +8,7 @@ pub(crate) mod budget;
 mod carry;
 mod goal;
 mod people;
+mod revision;
 mod run;
 mod submit;
 

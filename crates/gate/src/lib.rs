@@ -49,6 +49,8 @@
 //! - What the broker may do for a step is worked out by the policy from the same arguments that it judged, and stands in the
 //!   sandbox spec, so that the permit binds it. References may complete a URL below what was shown, never lead out of it.
 //! - The end of a case names code and step of what stopped it in clear; the words are in the sealed record of that.
+//! - What people approved counts for the next version where that adds nothing but reads ([`countersign_plan::revision`]) and the
+//!   version before waits, or stopped by itself before any effect of it had leave. A person's halt is a no.
 //! - A check that people approve ends as `decided`: nothing is countersigned, because nothing is to run.
 
 pub mod case;

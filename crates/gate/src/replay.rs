@@ -1,5 +1,7 @@
 //! One case as its records tell it: what is needed to go on from there, and nothing that was stored as a stage.
 
+use std::collections::BTreeSet;
+
 use countersign_plan::artifact::Plan;
 use countersign_plan::budget::{Ask, Extra};
 use countersign_plan::digest::Digest;
@@ -206,13 +208,28 @@ impl Past {
             verdict,
             steps,
             approvals: Vec::new(),
+            begun: BTreeSet::new(),
         };
+        for fact in &self.facts {
+            match fact {
+                Fact::Permitted { step, .. } => dossier.begin(Some(step)),
+                Fact::Critical(_) | Fact::Halted(_) => dossier.begin(None),
+                _ => {}
+            }
+        }
         for approval in &self.approvals {
-            let envelope = approval.get("envelope").ok_or("the signature of an approval is missing")?;
-            let digest = countersign_plan::canonical::digest(envelope);
+            let digest = match approval.get("carried") {
+                Some(_) => part(approval, "approval")?,
+                None => countersign_plan::canonical::digest(
+                    approval.get("envelope").ok_or("the signature of an approval is missing")?,
+                ),
+            };
             let by = text(approval, "by").and_then(|by| by.parse().ok()).ok_or("an approval names nobody")?;
             let key = text(approval, "key").and_then(|key| key.parse().ok()).ok_or("an approval names no key")?;
-            dossier.approvals.push(Counted { digest, by, key });
+            let groups = part(approval, "groups")?;
+            // What does not say until when it counts is taken over by no later version.
+            let expires_at = part(approval, "expires_at").unwrap_or(Timestamp::EPOCH);
+            dossier.approvals.push(Counted { digest, by, key, groups, expires_at });
         }
         let aim = if check { Aim::Check } else { Aim::Run };
         let terms = terms(&dossier, eyes, aim, pending_until);

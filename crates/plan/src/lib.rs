@@ -25,6 +25,7 @@ pub mod observation;
 pub mod permit;
 pub mod pointer;
 pub mod resolve;
+pub mod revision;
 pub mod saga;
 pub mod text;
 pub mod time;

@@ -7,6 +7,7 @@ use countersign_plan::canonical;
 
 use crate::export::line::{self, Header, Line, LinePayload, RecordLine};
 use crate::export::{Payloads, Withheld};
+use crate::verify::revisions::Revisions;
 use crate::verify::{Fault, Place, Problem, Report, VerifyOptions, WithheldCounts};
 use countersign_ledger::checkpoint::{Checkpoint, Head, LedgerId, VerifyingKeyInfo};
 use countersign_ledger::merkle::{Frontier, Hash};
@@ -42,6 +43,7 @@ pub(super) struct Walk<R> {
     heads: u64,
     payloads: u64,
     withheld: WithheldCounts,
+    revisions: Revisions,
 }
 
 impl<R: BufRead> Walk<R> {
@@ -76,6 +78,7 @@ impl<R: BufRead> Walk<R> {
             heads: 0,
             payloads: 0,
             withheld: WithheldCounts::default(),
+            revisions: Revisions::default(),
         })
     }
 
@@ -147,6 +150,10 @@ impl<R: BufRead> Walk<R> {
                 };
                 *count += 1;
             }
+        }
+        let shown = if let LinePayload::Open { value, .. } = &record.payload { Some(value) } else { None };
+        if let Err(problem) = self.revisions.take(&record.leaf, shown) {
+            return fault(Problem::Approval(countersign_plan::text::escape(&problem)));
         }
         self.frontier.push(hash);
         self.meet_heads()?;
@@ -296,6 +303,8 @@ impl<R: BufRead> Walk<R> {
             payloads: self.payloads,
             withheld: self.withheld,
             heads: self.heads + empty.len() as u64,
+            carried: self.revisions.carried,
+            unseen: self.revisions.unseen,
             other: None,
         })
     }

@@ -7,6 +7,7 @@ mod crash;
 mod damage;
 mod export;
 mod proofs;
+mod revision;
 mod sealing;
 mod support;
 mod verify;

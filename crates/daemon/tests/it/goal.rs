@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
+use countersign_audit::verify::{VerifyOptions, verify};
 use countersign_plan::verdict::{Code, Decision, Verdict};
-use countersign_wire::operator::to_monitor::{Broker, Kind};
+use countersign_wire::operator::to_monitor::{Audit, Broker, Kind};
 use countersign_wire::propose::{CaseEvent, PlannerEvent};
 use serde_json::{Value, json};
 
@@ -144,6 +145,43 @@ fn a_blocked_draft_is_mended_and_a_run_that_stops_is_revised() {
         .filter_map(|event| if let CaseEvent::RunEnded { stage, .. } = event { Some(stage.as_str()) } else { None })
         .collect();
     assert!(stages.contains(&"stopped") && stages.last() == Some(&"completed"), "{stages:?}");
+}
+
+/// What people approved goes on counting where the next version only reads more, and the verifier finds it so.
+#[test]
+fn a_revision_with_one_look_more_asks_nobody_again() {
+    let look = json!({"id": "look", "action": "read_file", "args": {"path": "state.txt"},
+        "expect": [{"output": "/content", "equals": "ready"}]});
+    let greet = json!({"id": "greet", "action": "run_program", "args": {"argv": ["sh", "-c", "echo hello"]}});
+    let again = json!({"id": "again", "action": "read_file", "args": {"path": "state.txt"}});
+    let monitor = scripted(&json!([
+        turn(json!({"load_tools": {"groups": ["files", "programs"]}})),
+        propose(json!([look, greet])),
+        propose(json!([again, look, greet])),
+        turn(json!({"give_up": {"reason": "it is never ready"}})),
+    ]));
+    monitor.file("state.txt", "not yet");
+    monitor.enroll();
+    let case = monitor.pursue("Say hello by a program").unwrap();
+    let events = monitor.watch(&case, |event| judged(event).is_some());
+    let first = events.iter().find_map(judged).unwrap();
+    assert_eq!(first.decision, Decision::RequireApproval, "{first:#?}");
+    monitor.approve(&first).unwrap();
+    let events = monitor.watch(&case, |_| false);
+    assert_eq!(ending(&events), "abandoned", "{events:#?}");
+    let second = events.iter().filter_map(judged).find(|verdict| verdict.version == 2).unwrap();
+    assert!(second.reasons.iter().any(|reason| reason.code == Code::ApprovalCarried), "{second:#?}");
+    assert_eq!((monitor.count(&case, "approval"), monitor.count(&case, "countersignature")), (2, 2));
+    assert_eq!(monitor.count(&case, "run_ended"), 2);
+    assert!(!events.iter().any(|e| matches!(e, CaseEvent::Output { text, .. } if text.contains("hello"))));
+
+    let export = monitor.path("export.jsonl");
+    let output = export.to_str().unwrap().to_owned();
+    let audit = Audit { form: "export".to_owned(), output, payloads: true, ..Default::default() };
+    monitor.operate(Kind::Audit(audit)).unwrap();
+    let options = VerifyOptions { key: Some(monitor.gate_key().1), ..Default::default() };
+    let report = verify(std::io::BufReader::new(std::fs::File::open(&export).unwrap()), &options).unwrap();
+    assert_eq!((report.carried, report.unseen), (1, 0));
 }
 
 #[test]

@@ -6,6 +6,7 @@ use countersign_plan::id::{CaseId, StepId};
 use countersign_plan::observation::Observation;
 use countersign_plan::permit::{Claims, Phase};
 use countersign_plan::saga::{Fate, TakeBack, Undo, take_back};
+use countersign_plan::time::Timestamp;
 use countersign_plan::verdict::Code;
 use serde_json::{Map, Value, json};
 
@@ -14,7 +15,7 @@ use super::{Effects, Gate, Slot, Why};
 use crate::case::{Counted, Leave, Stage};
 use crate::confine::Confined;
 use crate::directive::{Directive, Notice, RunStep};
-use crate::machine::{self, Ending, Fact, Input, Order, Output, Progress, Violation};
+use crate::machine::{self, Ending, Fact, Given, Input, Order, Output, Progress, Violation};
 use crate::permit::{self, Permit};
 use crate::record;
 
@@ -25,8 +26,8 @@ pub(super) struct Note {
     pub(super) message: Option<String>,
     /// Members of the record of what a person signed.
     pub(super) signed: Map<String, Value>,
-    /// The digest of an approval that was signed.
-    pub(super) approval: Option<Digest>,
+    /// The digest of an approval that was signed, and until when it says that it counts.
+    pub(super) approval: Option<(Digest, Timestamp)>,
     /// What an attempt showed.
     pub(super) observation: Option<Box<Observation>>,
     /// The labels that an attempt left.
@@ -125,8 +126,10 @@ impl Gate {
             }
             Fact::Approved { given, .. } => {
                 more = std::mem::take(&mut note.signed);
-                if let (Stage::Reviewed(reviewed), Some(digest)) = (&mut slot.stage, note.approval) {
-                    reviewed.approve(Counted { digest, by: given.by.clone(), key: given.key.clone() });
+                if let (Stage::Reviewed(reviewed), Some((digest, expires_at))) = (&mut slot.stage, note.approval) {
+                    let Given { by, key, groups } = given.clone();
+                    reviewed.approve(Counted { digest, by, key, groups, expires_at });
+                    more.insert("expires_at".to_owned(), json!(expires_at));
                 }
             }
             Fact::Withdrawn(key) => {
@@ -148,7 +151,8 @@ impl Gate {
                     more.insert("envelope".to_owned(), envelope(&signed.signed().envelope.to_json()));
                 }
             }
-            Fact::Permitted { permit, .. } => {
+            Fact::Permitted { permit, step, .. } => {
+                slot.stage.begin(Some(step));
                 if let Some(claims) = self.grant(&mut slot, *permit, fact, note, granted) {
                     more.insert("claims".to_owned(), json!(claims));
                 }
@@ -173,7 +177,11 @@ impl Gate {
                     more.insert("enforcement".to_owned(), enforcement);
                 }
             }
-            Fact::Refused { .. } | Fact::Critical(_) | Fact::Halted(_) | Fact::Indeterminate { .. } | Fact::Stray => {
+            Fact::Critical(_) | Fact::Halted(_) => {
+                slot.stage.begin(None);
+                more.insert("message".to_owned(), message(note));
+            }
+            Fact::Refused { .. } | Fact::Indeterminate { .. } | Fact::Stray => {
                 more.insert("message".to_owned(), message(note));
             }
             Fact::Closed(ending) => more = account(*ending, note, slot.why.as_ref()),

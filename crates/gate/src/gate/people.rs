@@ -48,7 +48,7 @@ impl Gate {
             (Answer::Approve, _) => Note::of(format!("approved by {}", approval.approver)),
         };
         note.signed = signed(sealed, &approval.nonce);
-        note.approval = Some(verified.digest());
+        note.approval = Some((verified.digest(), approval.expires_at));
         if !self.cases.contains_key(&approval.case) {
             return refuse(Code::RunHalted, format!("no case {} is open here", approval.case), effects);
         }

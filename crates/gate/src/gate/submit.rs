@@ -1,6 +1,6 @@
 //! A proposal arrives: read strictly, reviewed whole, answered with a verdict that is durable.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use countersign_ledger::RecordKind;
 use countersign_plan::artifact::{self, Plan, StepGrant};
@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use super::carry::Note;
 use super::goal::LONGEST_GOAL;
 use super::{Effects, Gate, Outside, Slot};
-use crate::case::{Dossier, Reviewed, Stage, words};
+use crate::case::{Counted, Dossier, Reviewed, Stage, words};
 use crate::directive::Directive;
 use crate::event::Submission;
 use crate::machine::{self, Aim, Case, Input, Terms};
@@ -186,13 +186,7 @@ impl Gate {
             Ok((plan, draft, bytes)) => {
                 let digest = Digest::of(&bytes);
                 let verdict = self.verdict(&submission, &judged, Some((case.clone(), version, digest)), outside);
-                // What could not be recorded is not decided: the record would stop, and everything with it.
-                let long = json!({"verdict": verdict, "steps": judged.steps}).to_string().len();
-                if long > LONGEST {
-                    let message = format!("its review is {long} bytes long; at most {LONGEST} are recorded");
-                    return self.unreadable(&case, &submission, *block(Code::PlanInvalid, message), outside, effects);
-                }
-                let dossier = Dossier {
+                let mut dossier = Dossier {
                     goal,
                     pinned: is_pinned,
                     authentic,
@@ -205,32 +199,42 @@ impl Gate {
                     verdict,
                     steps: judged.steps,
                     approvals: Vec::new(),
+                    begun: BTreeSet::new(),
                 };
-                self.open(dossier, &submission, effects);
+                let inherited = self.inherit(&mut dossier, &submission);
+                // What could not be recorded is not decided: the record would stop, and everything with it.
+                let long = json!({"verdict": dossier.verdict, "steps": dossier.steps}).to_string().len();
+                if long > LONGEST {
+                    let message = format!("its review is {long} bytes long; at most {LONGEST} are recorded");
+                    return self.unreadable(&case, &submission, *block(Code::PlanInvalid, message), outside, effects);
+                }
+                self.open(dossier, inherited, &submission, effects);
             }
             Err(reason) => self.unreadable(&case, &submission, *reason, outside, effects),
         }
     }
 
     /// Opens the case, or its next version, with a plan that was reviewed.
-    fn open(&mut self, dossier: Dossier, submission: &Submission, effects: &mut Effects) {
+    fn open(&mut self, dossier: Dossier, inherited: Vec<Counted>, submission: &Submission, effects: &mut Effects) {
         let case = dossier.plan.case.clone();
         let first = dossier.plan.version == 1 && !self.goals.contains_key(&case);
         if self.cases.contains_key(&case) {
             self.step(&case, Input::Supersede, Note::of("a new version takes its place"), effects);
         }
         let now = self.now();
-        let check = submission.check || submission.mode == Mode::Guarded;
+        let aim = aim(submission);
         let opened = json!({
             "goal": dossier.goal, "requester": dossier.plan.principal, "agent": dossier.plan.agent,
             "mode": dossier.plan.mode, "cwd": dossier.plan.cwd, "parent": submission.parent,
         });
         let plan = serde_json::from_slice::<Value>(&dossier.bytes).unwrap_or(Value::Null);
-        let proposal = json!({
-            "version": dossier.plan.version, "plan": plan, "plan_digest": dossier.digest, "goal": dossier.goal,
-            "pinned": dossier.pinned, "authentic": dossier.authentic, "seen": dossier.seen, "origin": dossier.origin,
-            "check": check, "document": Digest::of(&submission.document),
+        let mut proposal = json!({
+            "version": dossier.plan.version, "plan": plan, "plan_digest": dossier.digest, "seen": dossier.seen,
+            "document": Digest::of(&submission.document),
         });
+        if let Value::Object(members) = &mut proposal {
+            members.extend(dossier.proposed(aim));
+        }
         if first {
             effects.entries.push(record::entry(RecordKind::CaseOpened, &case, now, opened));
         }
@@ -239,12 +243,12 @@ impl Gate {
             quest.core.proposed();
         }
         let eyes = submission.configuration.eyes(&self.settings);
-        let aim = if check { Aim::Check } else { Aim::Run };
         let terms = terms(&dossier, eyes, aim, now.plus(self.settings.pending_for));
         effects.directives.push(Directive::AnswerProposer(Box::new(dossier.verdict.clone())));
         let (life, output) = Case::open(terms, self.context());
         self.cases.insert(case.clone(), Slot::new(life, Stage::Reviewed(Reviewed::new(dossier))));
         self.carry(&case, output, Note::default(), effects);
+        self.take_over(&case, inherited, effects);
         if let Some(parent) = &submission.parent {
             self.adopt(parent, case);
         }
@@ -382,6 +386,11 @@ impl Gate {
         }
         effects.directives.push(Directive::AnswerProposer(Box::new(verdict)));
     }
+}
+
+/// What becomes of the plan once it may run. An outside agent acts by itself.
+pub(super) fn aim(submission: &Submission) -> Aim {
+    if submission.check || submission.mode == Mode::Guarded { Aim::Check } else { Aim::Run }
 }
 
 /// Whether a folder's name is longer than may be recorded.

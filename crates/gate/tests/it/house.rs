@@ -39,7 +39,7 @@ pub(crate) struct Person {
     pub(crate) approver: Approver,
     /// The user from whom the person is enrolled.
     pub(crate) user: Principal,
-    secret: SigningKey,
+    pub(crate) secret: SigningKey,
 }
 
 impl Person {

@@ -12,4 +12,5 @@ mod people;
 mod pursuit;
 mod random;
 mod remote;
+mod revision;
 mod run;

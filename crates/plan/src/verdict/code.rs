@@ -124,6 +124,8 @@ codes! {
     RiskAsk = "risk.ask", "The risk score reached the policy's ask threshold.";
     RiskBlock = "risk.block", "The risk score reached the policy's block threshold.";
     ApprovalExpired = "approval.expired", "The approval came too late.";
+    ApprovalCarried = "approval.carried", "Approvals of the version before count, since this one only adds reads.";
+    ApprovalAnew = "approval.anew", "Approvals of the version before do not count for this one.";
     ApprovalDenied = "approval.denied", "A person said no.";
     RunFailed = "run.failed", "A step failed, or was cut off.";
     RunMismatch = "run.mismatch", "A step did not show what the plan expects.";

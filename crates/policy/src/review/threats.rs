@@ -91,11 +91,14 @@ pub(super) fn kept_too_late(steps: &[Prepared<'_>], i: usize) -> Option<Reason> 
         matches!(touch.effect, Effect::Create | Effect::Update) && parts.any(|part| ASIDE.contains(&part))
     };
     files().find(|touch| aside(touch))?;
-    let taken = files().find(|touch| touch.effect == Effect::Read || touch.by == By::Move)?;
+    let taken = files().find(|touch| matches!(touch.effect, Effect::Read | Effect::Delete))?;
     let writes = |before: &Prepared<'_>| {
         let mut touches = before.derived.touches.iter();
         let content = before.args.at(&countersign_plan::pointer::Pointer::from_segments(vec!["content".to_owned()]));
-        content.is_some() && touches.any(|t| t.by == By::Tool && t.effect == Effect::Update && t.name == taken.name)
+        content.is_some()
+            && touches.any(|t| {
+                t.by == By::Tool && matches!(t.effect, Effect::Create | Effect::Update) && t.name == taken.name
+            })
     };
     let early = steps.iter().take(i).find(|before| step.step.after.contains(&before.step.id) && writes(before))?;
     if !step.goal.paths().any(|said| taken.name.ends_with(said.trim_start_matches(['.', '/']))) {

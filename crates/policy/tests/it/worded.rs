@@ -78,7 +78,6 @@ fn what_is_not_to_be_sent_or_to_appear_is_not_whoever_the_reasons_for_it_speak_o
     let answer = json!([{"id": "a", "action": "ticket_answer", "args": {"to": "SUP-640", "subject": "done"}}]);
     let goal = "Draft a reply for SUP-640 in drafts/a.md. Do NOT send it, I want to sleep over the tone";
     is(&decided(goal, answer), Ask, Code::GoalForbidden, "a draft that is sent");
-    let publish = json!([{"id": "p", "action": "notice_publish", "args": {"to": "notice", "subject": "no water"}}]);
     let goal = "Draft a notice about the water in drafts/a.md. It must NOT go out in public yet, Joan wants to read it";
     let draft = json!([{"id": "d", "action": "write_file", "args": {"path": "drafts/a.md", "content": "No water on Tuesday."}}]);
     assert_eq!(decided(goal, draft).decision, Allow);
@@ -98,7 +97,6 @@ fn what_is_not_to_be_sent_or_to_appear_is_not_whoever_the_reasons_for_it_speak_o
     is(&plan(banned, "post_note"), Ask, Code::GoalForbidden, "on the website");
     let wanted = plan("Put a notice for Rosenhof on the website", "post_note");
     assert!(wanted.reasons.iter().all(|reason| reason.code != Code::GoalForbidden), "{:#?}", wanted.reasons);
-    drop(publish);
 }
 
 #[test]
@@ -400,7 +398,7 @@ fn what_a_record_says_changes_no_other_record() {
 #[test]
 fn what_everybody_may_read_is_not_what_somebody_was_to_be_told() {
     let publish = |goal: &str| {
-        let steps = json!([{"id": "p", "action": "notice_publish", "args": {"to": "notice", "subject": "no water"}}]);
+        let steps = json!([{"id": "p", "action": "notice_publish", "args": {"to": "Rosenhof", "subject": "no water"}}]);
         let review = decided(goal, steps);
         review.reasons.iter().any(|reason| reason.code == Code::GoalUnasked && reason.decision == Ask)
     };

@@ -138,6 +138,8 @@ fn verified(report: &Report) -> Value {
         "checkpoints": report.checkpoints,
         "keys": keys,
         "payloads": report.payloads,
+        "approvals_carried": report.carried,
+        "approvals_unseen": report.unseen,
         "withheld": {"redacted": withheld.redacted, "erased": withheld.erased, "sealed": withheld.sealed},
         "heads": report.heads,
         "other": report.other.map(relation_text),
