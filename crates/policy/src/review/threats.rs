@@ -101,7 +101,8 @@ pub(super) fn kept_too_late(steps: &[Prepared<'_>], i: usize) -> Option<Reason> 
             })
     };
     let early = steps.iter().take(i).find(|before| step.step.after.contains(&before.step.id) && writes(before))?;
-    if !step.goal.paths().any(|said| taken.name.ends_with(said.trim_start_matches(['.', '/']))) {
+    let named = |said: &str| said.contains('.') && fold(&taken.name).ends_with(said.trim_start_matches(['.', '/']));
+    if !step.goal.tokens().any(named) {
         return None;
     }
     let message = format!("{} is put aside after `{}` has overwritten it", taken.name, early.step.id);
