@@ -740,7 +740,9 @@ proptest! {
             prop_assert!(started(&house.approve(&case, &y, "2")));
         } else if verdict.decision == Decision::RequireApproval && verdict.version == 2 {
             prop_assert!(told(&verdict, Code::ApprovalAnew).is_some());
-            prop_assert!(!started(&house.approve(&case, &y, "2")), "one of two is not enough");
+            // Two are wanted for what is written; for a look that asks one is enough.
+            let writes = after["steps"].as_array().unwrap().iter().any(|step| step["action"] == "write_file");
+            prop_assert!(!writes || !started(&house.approve(&case, &y, "2")), "one of two is not enough");
         }
     }
 }
