@@ -5,6 +5,7 @@ mod arithmetic;
 mod bounds;
 mod ending;
 mod expand;
+mod here;
 mod parameter;
 mod pattern;
 mod plain;
