@@ -124,6 +124,20 @@ impl Wishes {
         self.read.words.iter().any(|word| word.orders() && !has(PLAIN, &word.text) && by_name(tool, &word.text))
     }
 
+    /// The same where the word stands as orders do: at the beginning, or after what leads to an order.
+    pub(super) fn command(&self, tool: &str) -> bool {
+        let words = &self.read.words;
+        let leads = |before: &Word| {
+            has("please and then to you just also now or kindly could can should must need ll", &before.text)
+                || before.text.ends_with("ly")
+        };
+        words.iter().enumerate().any(|(i, word)| {
+            let before = i.checked_sub(1).and_then(|i| words.get(i));
+            let first = before.is_none_or(|b| b.sentence != word.sentence || b.clause != word.clause || leads(b));
+            first && word.orders() && !has(PLAIN, &word.text) && by_name(tool, &word.text)
+        })
+    }
+
     /// Whether it has a word of a text in any form, other than those of any call that reads.
     pub(super) fn share_a_word(&self, text: &str) -> bool {
         let text = fold(text);
@@ -246,7 +260,7 @@ impl Wishes {
         let name = fold(name);
         let found = self.read.words.iter().find(|word| bans::token(&self.read.text, word.at) == name);
         let before = found.and_then(|word| self.before(word.at).next());
-        before.is_some_and(|word| has("as named called new to into", word))
+        before.is_some_and(|word| has("as named called name new to into", word))
     }
 
     /// Whether it says what stands under this name: "under the key x: vans only after 22h", "x = 4".

@@ -12,13 +12,23 @@ use crate::paths::is_within;
 
 /// What a rollback changes that the step neither touches nor names: taking back is no leave for another effect.
 pub(super) fn beyond_step(deployment: &Deployment, step: &Prepared<'_>, rollback: &Prepared<'_>) -> Vec<Reason> {
+    // "Give up the booking VB-88 of the Luton, Jory had it": booked again with what the goal says of it.
+    let named = |value: serde_json::Value| value.as_str().is_some_and(|text| step.goal.name(text));
+    let literal = |args: &Expr| match args {
+        Expr::Object(members) => members.values().map(Expr::literal).collect::<Option<Vec<_>>>(),
+        _ => None,
+    };
+    let again = super::goal::are_opposites(step.step.action.as_str(), rollback.step.action.as_str())
+        && rollback.group().is_some()
+        && rollback.group() == step.group()
+        && literal(&rollback.args).is_some_and(|values| values.into_iter().all(named));
     let foreign = rollback.derived.touches.iter().filter(|touch| {
         let plain = matches!(touch.effect, Effect::None | Effect::Read | Effect::Execute);
         // A kind of thing that has no names of its own.
         let unnamed = touch.seen().is_none() && touch.standing.is_none() && touch.name == rollback.step.action.as_str();
         let made = touch.effect != Effect::Delete || touch.by != By::Tool || touch.seen().is_some() || makes(step);
         let counts = touch.by != By::View && touch.by != By::Git && !touch.is_open();
-        counts && ![plain, unnamed, made && is_own(step, touch)].contains(&true)
+        counts && !again && ![plain, unnamed, made && is_own(step, touch)].contains(&true)
     });
     foreign
         .map(|touch| {

@@ -245,6 +245,13 @@ pub(super) fn of(goal: &Goal) -> Vec<Ban> {
                 let acts = ACTS.iter().filter(|(_, stems)| left.is_some_and(|word| word.is(stems)));
                 bans.extend(acts.map(|(act, _)| Ban { act: *act, things: Vec::new() }));
             }
+            // "I'll decide about 2026-05-19-van2 after lunch"
+            ("ll" | "will" | "shall", "decide" | "choose" | "settle" | "handle" | "do") => {
+                let mine = i.checked_sub(1).and_then(|i| words.get(i)).is_some_and(|w| has("i we", &w.text));
+                let rest = words.iter().skip(i + 2).take_while(|w| w.sentence == word.sentence);
+                let names = rest.map(|w| token(&goal.text, w.at)).filter(|token| mine && is_name(token));
+                bans.extend(names.map(|name| Ban { act: Act::Change, things: vec![name.to_owned()] }));
+            }
             // "WO-641 is the boiler, that one stays open"
             ("stays" | "remains", _) | ("must" | "should" | "has" | "to", "stay" | "remain") => {
                 // "List what remains" says what there is.
@@ -262,7 +269,8 @@ pub(super) fn of(goal: &Goal) -> Vec<Ban> {
                 let ends = words.get(i + 1).is_none_or(|w| w.clause != word.clause);
                 let act = |w: &&Word| w.clause == word.clause && super::Kind::ALL.iter().any(|kind| w.is(kind.stems()));
                 let reach = if ends && last.filter(act).is_some() { 0 } else { 4 };
-                let near = words.iter().skip(i + 1).take(reach).take_while(|w| w.sentence == word.sentence);
+                let near = words.iter().skip(i + 1).take(reach);
+                let near = near.take_while(|w| w.sentence == word.sentence && w.clause == word.clause);
                 let acts = ACTS.iter().filter(|(_, stems)| near.clone().chain(last).any(|w| w.is(stems)));
                 bans.extend(acts.map(|(act, _)| Ban { act: *act, things: Vec::new() }));
             }

@@ -96,7 +96,7 @@ pub(in crate::review) const OPPOSITES: &[(&str, &str)] = &[
     ("grant allow permit", "revoke deny block forbid withdraw"),
     ("enable activate arm resume start", "disable deactivate disarm pause suspend stop"),
     ("open unlock unblock", "close lock block"),
-    ("book reserve", "cancel"),
+    ("book reserve hold", "cancel release"),
     ("publish share show", "unpublish unshare hide retract"),
     ("subscribe follow", "unsubscribe unfollow"),
     ("deposit", "withdraw"),

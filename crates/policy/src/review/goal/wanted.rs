@@ -41,9 +41,9 @@ pub(in crate::review) fn unwanted(request: &Request<'_>, prepared: &Prepared<'_>
     let wanted = |touch: &Touch| match touch.effect {
         Effect::None | Effect::Read => true,
         Effect::Send => object(touch) || (wishes.order(Kind::Tell.stems()) && !names_others(wishes)),
-        Effect::Pay => wishes.order(Kind::Pay.stems()) || wishes.call(action),
-        Effect::Admin => wishes.asked.contains(&Kind::Govern) || wishes.call(action),
-        Effect::Delete => wishes.asked.contains(&Kind::Remove) || wishes.call(action),
+        Effect::Pay => wishes.order(Kind::Pay.stems()) || wishes.command(action),
+        Effect::Admin => wishes.asked.contains(&Kind::Govern) || wishes.command(action),
+        Effect::Delete => wishes.asked.contains(&Kind::Remove) || wishes.command(action),
         Effect::Execute if prepared.is_remote() => {
             wishes.call(action) || wishes.order(OBEYING) || wishes.order(STARTING) || object(touch)
         }
@@ -57,7 +57,7 @@ pub(in crate::review) fn unwanted(request: &Request<'_>, prepared: &Prepared<'_>
             if touch.kind == TargetKind::Process
                 || (touch.effect == Effect::Update && !is_path_kind(touch.kind) && wishes.names_anything()) =>
         {
-            object(touch) || wishes.call(action) || wishes.order(STARTING) || wishes.order(OBEYING)
+            object(touch) || wishes.command(action) || wishes.order(STARTING) || wishes.order(OBEYING)
         }
         Effect::Create | Effect::Update => {
             let more = |kind: &Kind| !matches!(kind, Kind::Look | Kind::Tell);
