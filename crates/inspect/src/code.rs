@@ -73,8 +73,8 @@ impl Machine<'_> {
         let tokens = names::resolved(language, table, tokens);
         let tokens = names::settled(language, &fold::constants(&tokens, &self.context.home));
         let tokens = names::settled(language, &fold::constants(&tokens, &self.context.home));
-        let tokens = words::spread(language, tokens);
-        let loops = fold::loops(&tokens);
+        let tokens = fold::bare_loops(words::spread(language, tokens));
+        let loops = fold::loops(&tokens, &self.context.home);
         let mut seen = Seen { loops, lists: names::lists(&tokens), tokens: tokens.clone(), ..Seen::default() };
         if table.calls_bare {
             seen.defined = names::given(&tokens);
@@ -334,12 +334,24 @@ impl Machine<'_> {
 
     fn does(&mut self, language: Language, does: Does, name: &str, after: &[Token], seen: &mut Seen) {
         let text = |n: usize| argument(after, n).and_then(constant);
-        if let Does::Deletes(n, recursive) = does
-            && let Some(found) = argument(after, n).and_then(|tokens| {
+        // Where it opens a file only to read it: what is given by name says how it is read.
+        let plain = || {
+            keyword(after, "mode").is_none()
+                && argument(after, 1)
+                    .is_none_or(|mode| matches!(mode, [Token::Name(name), Token::Mark('='), ..] if name != "mode"))
+        };
+        let touched = match does {
+            Does::Deletes(n, recursive) => Some((n, Effect::Delete, recursive)),
+            Does::Reads(n) => Some((n, Effect::Read, false)),
+            Does::Opens if language == Language::Python && plain() => Some((0, Effect::Read, false)),
+            _ => None,
+        };
+        if let Some((n, effect, recursive)) = touched
+            && let Some(found) = argument(after, n).filter(|tokens| constant(tokens).is_none()).and_then(|tokens| {
                 fold::names(tokens, &seen.loops).or_else(|| fold::joined_name(tokens, &seen.loops, &seen.tokens))
             })
         {
-            self.touch_path(Effect::Delete, &found, recursive);
+            self.touch_path(effect, &found, recursive);
             return;
         }
         let of_url = |tokens: &[Token]| matches!(tokens.first(), Some(Token::Text(text)) if is_request(text));
@@ -387,8 +399,7 @@ impl Machine<'_> {
                 self.file_of(Effect::Update, text(1), name, false);
             }
             Does::Opens => {
-                let mode =
-                    text(1).or_else(|| keyword(after, "mode")).or_else(|| argument(after, 1).map(|_| "?".to_owned()));
+                let mode = text(1).or_else(|| keyword(after, "mode")).or_else(|| (!plain()).then(|| "?".to_owned()));
                 let mode = mode.unwrap_or_default();
                 let writes = mode.contains(['w', 'a', 'x', '+', '?', '>']);
                 let path = text(0).map(|path| path.trim_start_matches(['>', '<', '+', ' ']).to_owned());

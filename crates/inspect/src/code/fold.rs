@@ -42,6 +42,20 @@ pub(super) fn constants(tokens: &[Token], home: &str) -> Vec<Token> {
         };
         match folded {
             Some((text, used)) => {
+                // `Path.home().joinpath("a")`
+                let (text, used) = match tokens.get(i + 1 + used..) {
+                    Some(
+                        [
+                            Token::Mark('.'),
+                            Token::Name(method),
+                            Token::Mark('('),
+                            Token::Text(part),
+                            Token::Mark(')'),
+                            ..,
+                        ],
+                    ) if method == "joinpath" => (format!("{text}/{part}"), used + 5),
+                    _ => (text, used),
+                };
                 // Perl's `$ENV{HOME}` keeps its sign before the name.
                 if out.last() == Some(&Token::Mark('$')) {
                     out.pop();
@@ -228,9 +242,74 @@ fn paths(tokens: &[Token]) -> Vec<(String, Word)> {
     out
 }
 
+/// Calls that hand on what they are given, in another order or kind of list.
+const HANDING_ON: &[&str] = &["sorted", "list", "reversed", "set", "tuple", "iter", "Array.from"];
+
+/// The tokens of code without such a call around what a loop goes over.
+pub(super) fn bare_loops(tokens: Vec<Token>) -> Vec<Token> {
+    let begins = |i: usize| {
+        matches!(tokens.get(i..), Some([Token::Name(word), Token::Name(call), Token::Mark('('), ..])
+            if matches!(word.as_str(), "in" | "of") && HANDING_ON.contains(&call.as_str()))
+    };
+    let mut left_out: Vec<usize> = Vec::new();
+    for i in (0..tokens.len()).filter(|i| begins(*i)).take(MAX_LOOPS) {
+        let mut open = 0_usize;
+        let end = tokens.iter().enumerate().skip(i + 2).take(MAX_TOKENS).find(|(_, token)| {
+            match token {
+                Token::Mark('(') => open += 1,
+                Token::Mark(')') => open = open.saturating_sub(1),
+                _ => {}
+            }
+            open == 0
+        });
+        // A key by which they are put in order comes after them.
+        if let Some((end, _)) = end {
+            left_out.extend([i + 1, i + 2, end]);
+        }
+    }
+    if left_out.is_empty() {
+        return tokens;
+    }
+    let keeps = |(i, token): (usize, Token)| (!left_out.contains(&i)).then_some(token);
+    tokens.into_iter().enumerate().filter_map(keeps).collect()
+}
+
+/// Names that stand for the home folder or the root in one round of a loop over a list: `for p in [Path("a"), Path.home()]`.
+fn worst_of_lists(tokens: &[Token], home: &str) -> Vec<(String, Word)> {
+    let list = |rest: &[Token]| -> Option<String> {
+        let end = rest.iter().take(MAX_LOOPS * 8).position(|token| *token == Token::Mark(']'))?;
+        let is_worst = |token: &&Token| matches!(token, Token::Text(text) if text == home || text == "/");
+        match rest.get(..end)?.iter().find(is_worst)? {
+            Token::Text(text) => Some(text.clone()),
+            _ => None,
+        }
+    };
+    let named = |name: &str| {
+        tokens.windows(3).enumerate().find_map(|(i, window)| match window {
+            [Token::Name(known), Token::Mark('='), Token::Mark('[')] if known == name => list(tokens.get(i + 3..)?),
+            _ => None,
+        })
+    };
+    let found = (0..tokens.len()).filter_map(|i| match tokens.get(i..)? {
+        [Token::Name(word), Token::Name(variable), Token::Name(within), Token::Mark('['), rest @ ..]
+            if word == "for" && within == "in" =>
+        {
+            Some((variable.clone(), Word::text(list(rest)?)))
+        }
+        [Token::Name(word), Token::Name(variable), Token::Name(within), Token::Name(over), ..]
+            if word == "for" && within == "in" =>
+        {
+            Some((variable.clone(), Word::text(named(over)?)))
+        }
+        _ => None,
+    });
+    found.take(MAX_LOOPS).collect()
+}
+
 /// Loops over names of files: `for p in Path("a").rglob("b")`, `for p in glob.glob("a/*")`.
-pub(super) fn loops(tokens: &[Token]) -> Vec<(String, Word)> {
+pub(super) fn loops(tokens: &[Token], home: &str) -> Vec<(String, Word)> {
     let mut out = paths(tokens);
+    out.extend(worst_of_lists(tokens, home));
     // `Dir.glob("a/*").each { |f| … }`, `Dir["a/*"].each do |f| … end`, `glob("a/*").forEach(f => …)`
     for (i, token) in tokens.iter().enumerate().take(MAX_TOKENS) {
         if let (

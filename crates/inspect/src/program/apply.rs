@@ -504,13 +504,18 @@ impl Machine<'_> {
         if tags.contains(&&Tag::Quiet) {
             return Stream::empty();
         }
+        let was_read = doing.reads;
         let mut out = if doing.reads { doing.read } else { stdin.clone() };
         if !tags.contains(&&Tag::Pass) || remote {
             out = out.with_text(None);
         }
         if !tags.contains(&&Tag::Lists) && !tags.contains(&&Tag::Pass) {
             out.listing.clear();
-        } else if out.listing.is_empty() && tags.contains(&&Tag::Lists) {
+        } else if out.listing.is_empty()
+            && tags.contains(&&Tag::Lists)
+            // Of what comes through a pipe these name no file.
+            && !(matches!(self.by.as_str(), "grep" | "egrep" | "fgrep") && !was_read && !stdin.sources.is_empty())
+        {
             out.list(vec![Word::text(".").all_below()]);
         }
         if tags.contains(&&Tag::Find(FindingKind::Secret)) {

@@ -14,6 +14,24 @@ pub(super) const PIPE: &str = "a named pipe";
 /// A list of all disks of the machine.
 const DISKS: &str = "the list of all disks";
 
+/// Kinds of things that belong to a whole cluster (kubectl, `api-resources --namespaced=false`).
+const CLUSTER: &[&str] = &[
+    "node",
+    "nodes",
+    "no",
+    "pv",
+    "persistentvolume",
+    "persistentvolumes",
+    "crd",
+    "crds",
+    "customresourcedefinitions",
+    "ns",
+    "namespaces",
+    "sc",
+    "storageclasses",
+    "clusterroles",
+];
+
 /// A list of everything of a kind that a cluster or an account has.
 const EVERYTHING: &str = "the list of all that there is";
 
@@ -86,7 +104,12 @@ impl Machine<'_> {
             self.find(FindingKind::DestroysDevice, format!("{} makes what a device holds unreadable", line()));
         }
         let takes = |word: &String| super::verbs::verb(word) == Some(Effect::Delete) || word == "rb";
-        if words.iter().take(3).any(takes) && of_all(EVERYTHING) {
+        let of_cluster = |word: &String| word.split(',').any(|kind| CLUSTER.contains(&kind));
+        let all_of_cluster = matches!(base, "kubectl" | "oc" | "k")
+            && words.iter().any(|word| word == "delete")
+            && words.iter().any(|word| word == "--all")
+            && words.iter().any(of_cluster);
+        if all_of_cluster || (words.iter().take(3).any(takes) && of_all(EVERYTHING)) {
             self.find(FindingKind::DestroysDatabase, format!("{} takes away everything of a kind", line()));
         }
         if base == "mkfifo" || (base == "mknod" && words.last().is_some_and(|word| word == "p")) {
