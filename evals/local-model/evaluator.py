@@ -5,6 +5,7 @@
     EVALUATOR_MODEL    the model as the server names it, by default `local`
     EVALUATOR_KEY      a bearer key, if the server wants one
     EVALUATOR_TIMEOUT  seconds for an answer, by default 300
+    EVALUATOR_SCHEMA   `object` for servers that take the schema beside `json_object` (llama.cpp)
 
 A line of JSON on standard input is a question, {"messages", "schema", "max_tokens"}; a line on standard output its answer,
 {"text": …} or {"failure": …}.
