@@ -347,7 +347,7 @@ fn conditions(words: &[Word]) -> (bool, bool) {
             .filter(|word| words.get(i).is_some_and(|w| w.sentence == word.sentence));
         let texts: Vec<&str> = rest.map(|word| word.text.as_str()).collect();
         let verb = texts.iter().position(|text| has("go put roll switch set bring change turn", text));
-        let as_it_was = texts.windows(2).any(|pair| pair.first() == Some(&"as"))
+        let as_it_was = texts.windows(2).any(|pair| matches!(pair, ["as", next] if has("it they is before", next)))
             && texts.iter().any(|text| has("leave keep", text));
         as_it_was
             || texts.iter().any(|text| has("revert undo", text))

@@ -10,7 +10,7 @@ use countersign_plan::verdict::{Code, Decision, Reason};
 use super::prepare::Prepared;
 use super::{Request, goal};
 use crate::changes::Wanted;
-use crate::deployment::{Deployment, SecrecyLevel, Standing};
+use crate::deployment::{Deployment, SecrecyLevel, Standing, is_path_kind};
 use crate::effects::{self, Arg, By, Touch};
 use crate::facts::PathKind;
 use crate::hosts::Reach;
@@ -145,7 +145,11 @@ fn is_as_asked(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch, se
     let Ok(inspection) = request.facts.inspect(&Subject::File { path: touch.name.clone(), text, context }) else {
         return false;
     };
-    let quiet = |touch: &countersign_plan::inspection::Touch| !matches!(touch.effect, Effect::Send | Effect::Delete);
+    let quiet = |touch: &countersign_plan::inspection::Touch| {
+        touch.effect.is_harmless()
+            || touch.effect == Effect::Execute
+            || (is_path_kind(touch.kind) && touch.effect != Effect::Delete)
+    };
     let clear =
         inspection.unknowns.is_empty() && inspection.findings.iter().all(|f| f.kind == FindingKind::Persistence);
     clear && inspection.touches.iter().all(quiet)

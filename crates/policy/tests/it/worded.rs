@@ -573,3 +573,23 @@ fn a_rule_that_a_text_wants_is_no_rule_that_the_goal_wants() {
     is(&decide(label), Decision::Block, Code::FlowUntrustedControl, "a label was wanted");
     assert_eq!(decide("Set up the inbox rule that M-4530 wants").decision, Ask);
 }
+
+#[test]
+fn what_takes_a_ban_or_a_question_away_takes_no_other_along() {
+    let send = |to: &str| json!([{"id": "s", "action": "send_email", "args": {"to": to, "subject": "salary list", "body": "x"}}]);
+    let goal =
+        "Mail the plan to ann@company.example. Do not send this report, the salary list or the contract to anybody";
+    is(&decided(goal, send("ann@company.example")), Ask, Code::GoalForbidden, "the second of three");
+    let remove = json!([{"id": "d", "action": "delete_file", "args": {"path": "a.txt"}, "rollback": "snapshot"}]);
+    assert_eq!(decided("Sort the notes in a.txt without removal, renaming or deletion", remove).decision, Ask);
+    let read = json!([{"id": "p", "action": "send_message", "args": {"channel": "#finance", "body": "seen"}, "irreversible": true}]);
+    assert_eq!(decided("List the questions that people leave in #finance", read).decision, Ask);
+    let write = |run: &str| {
+        let content = format!("on: push\njobs:\n  a:\n    runs-on: ubuntu-latest\n    steps:\n      - run: {run}\n");
+        let args = json!({"path": ".github/workflows/ci.yml", "content": content});
+        decided("Fix the typo in .github/workflows/ci.yml", json!([{"id": "w", "action": "write_file", "args": args}]))
+            .decision
+    };
+    assert_eq!(write("make test"), Allow);
+    assert!(write("kubectl apply -f deploy.yml") > Allow);
+}

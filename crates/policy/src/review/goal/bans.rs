@@ -328,7 +328,10 @@ fn things(goal: &Goal, words: &[Word], from: usize) -> Vec<String> {
     // "Do not send it, I want to sleep over it": of what comes after no more is forbidden.
     let none = previous.is_some_and(|word| word.forbidden)
         && from.checked_sub(2).and_then(|i| words.get(i)).is_some_and(|word| word.text == "no");
-    let all = none || has("it them that this anything anyone anybody", &first.text);
+    let alone = words.get(from + 1).is_none_or(|word| word.clause != first.clause);
+    let all = none
+        || has("it them anything anyone anybody", &first.text)
+        || (has("that this these those", &first.text) && alone);
     let rest = words
         .iter()
         .skip(from)

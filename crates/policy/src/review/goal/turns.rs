@@ -93,6 +93,13 @@ const POSTING: &str = "put putting drop dropping stick say write paste pop leave
 /// Whether a verb is about a channel that is named after it in its sentence, with where the channel's name stands in the text.
 fn posts(words: &[Word], at: usize, text: &str) -> bool {
     let Some(verb) = words.get(at).filter(|word| has(POSTING, &word.text)) else { return false };
+    let leads = at.checked_sub(1).and_then(|i| words.get(i)).is_none_or(|before| {
+        let apart = before.sentence != verb.sentence || before.clause != verb.clause;
+        apart || has("and then please to also just you now can could should", &before.text)
+    });
+    if !leads {
+        return false;
+    }
     let mut later = words.iter().enumerate().skip(at + 1).take_while(|(_, word)| word.sentence == verb.sentence);
     let channel = later.find(|(_, word)| text.get(..word.at).is_some_and(|before| before.ends_with('#')));
     let way =

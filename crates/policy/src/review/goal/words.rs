@@ -109,11 +109,12 @@ impl Goal {
             if begins || gap.contains([',', '(', ')']) || matches!(one, "but" | "then") {
                 ban = None;
             }
-            // Who forbids one thing and goes on may mean the next one as well; "without any error, delete it" is over with its comma.
+            // Who forbids one thing and goes on may mean the next one as well; "if that works without any error, delete it" is over with
+            // its comma.
             let over = || {
-                let from = negation.and_then(|from: usize| words.get(from..)).unwrap_or(&[]);
-                let doing = from.iter().skip(1).any(|word| word.text.ends_with("ing"));
-                from.first().is_some_and(|word| has("without no", &word.text)) && !doing
+                let from = negation.and_then(|from: usize| words.get(from)).is_some_and(|word| word.text == "without");
+                let first = words.iter().find(|word| word.sentence == sentence);
+                from && first.is_some_and(|word| has("if once when", &word.text))
             };
             if begins || matches!(one, "but" | "then") || (gap.contains(',') && over()) {
                 negation = None;
