@@ -136,7 +136,9 @@ impl Goal {
             subordinate = subordinate && !(then || stated || (fourth && said && verb));
             // "I'll answer them myself", "Lucie will try it": who says who does it does not ask for it. "Will you" asks.
             subordinate |= matches!(one, "ll" | "will") && !begins && previous != "you";
-            let negated = negation.is_some_and(|from| words.len() - from <= 3);
+            // "Without removal, renaming or deletion"
+            let listed = has("or nor", previous) && words.iter().rev().nth(1).is_some_and(|word| word.negated);
+            let negated = negation.is_some_and(|from| words.len() - from <= 3 || listed);
             if negated && has(TWICE, one) {
                 (negation, ban) = (None, None);
             }
