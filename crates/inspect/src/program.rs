@@ -5,6 +5,7 @@ mod builtin;
 mod client;
 mod deeds;
 mod disks;
+mod editors;
 mod filter;
 mod find;
 mod grave;

@@ -50,6 +50,8 @@ impl Machine<'_> {
             "tar" | "gtar" | "bsdtar" => self.tar(rest, stdin),
             "basename" | "dirname" => return super::own::part_of_name(name, rest),
             "seq" => return numbers(rest),
+            "mktemp" | "gmktemp" => return self.temporary(rest),
+            "ed" | "red" | "ex" | "vim" | "vi" | "nvim" => return self.edits_by_itself(name, rest, stdin),
             "npx" | "bunx" | "pnpx" => return self.projects_own(rest, stdin),
             "crontab" => return self.table_of_jobs(rest, stdin),
             "cmake" => return self.command_of_cmake(rest, stdin),

@@ -162,6 +162,7 @@ impl Deriving<'_> {
                 if paths::is_harmless_device(&touch.name) {
                     return;
                 }
+                let by = if is_renamed(inspection, touch) { By::Move } else { by };
                 // Git's writes inside of its own folder are how it works.
                 let by = if touch.by == "git" && touch.effect != Effect::Execute && is_of_git(&touch.name) {
                     By::Git
@@ -332,6 +333,25 @@ fn installs(program: &inspection::Program) -> bool {
         "venv" | "virtualenv" | "cd" | "true" | "echo" => true,
         _ => false,
     }
+}
+
+/// Whether a file only gets another name: by `mv -n`, which replaces nothing, or in a folder that the line itself copied (mv(1)).
+fn is_renamed(inspection: &Inspection, touch: &inspection::Touch) -> bool {
+    if touch.by != "mv" || touch.effect != Effect::Delete {
+        return false;
+    }
+    let mut moves = inspection.programs.iter().filter(|program| program.name == "mv").peekable();
+    let keeps = |program: &inspection::Program| {
+        program.args.iter().flatten().any(|word| matches!(word.as_str(), "-n" | "--no-clobber"))
+    };
+    let replaces_nothing = moves.peek().is_some() && moves.all(keeps);
+    let copied = |other: &inspection::Touch| {
+        other.by == "cp"
+            && other.effect == Effect::Update
+            && other.name != touch.name
+            && paths::is_within(&touch.name, &other.name)
+    };
+    replaces_nothing || inspection.touches.iter().any(copied)
 }
 
 /// The links that a program makes, whatever is there now: the name that is given, and one below it where it is a folder (ln(1)).

@@ -593,3 +593,15 @@ fn what_takes_a_ban_or_a_question_away_takes_no_other_along() {
     assert_eq!(write("make test"), Allow);
     assert!(write("kubectl apply -f deploy.yml") > Allow);
 }
+
+#[test]
+fn another_name_is_no_removal_where_nothing_is_replaced() {
+    let line = |line: &str| {
+        let steps = json!([{"id": "m", "action": "execute_command", "args": {"command": line}}]);
+        decided("Give the photos the short extension", steps).decision
+    };
+    assert_eq!(line("for f in photos/IMG_*.jpeg; do mv -n -- \"$f\" \"${f%.jpeg}.jpg\"; done"), Allow);
+    assert_eq!(line("cp -r templates/a services/b && mv services/b/main.tmpl services/b/main.go"), Allow);
+    assert_eq!(line("for f in photos/*; do mv -f \"$f\" photos/one.jpg; done"), Ask, "all but the last are gone");
+    assert_eq!(line("grep -v me audit.log > audit.n && mv audit.n audit.log"), Ask, "what was there is replaced");
+}
