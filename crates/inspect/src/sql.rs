@@ -137,6 +137,9 @@ pub fn sql(text: &str) -> Inspection {
             statement.into_iter().for_each(|(effect, what)| touch(&mut out, effect, TargetKind::Database, what));
             return out;
         }
+        if text.split(';').any(drops_all) {
+            out.find(FindingKind::DestroysDatabase, None, "DROP DATABASE removes all of it");
+        }
         out.unknown(UnknownKind::Syntax, Effect::Admin, None, "no database that is known here reads these statements");
         return out;
     }
@@ -180,6 +183,13 @@ fn touch(out: &mut Inspection, effect: Effect, kind: TargetKind, name: impl Into
 
 struct Reader<'a> {
     out: &'a mut Inspection,
+}
+
+/// Whether a statement that is not read begins with the removal of a whole database.
+fn drops_all(statement: &str) -> bool {
+    let mut words = statement.split_whitespace();
+    words.next().is_some_and(|word| word.eq_ignore_ascii_case("drop"))
+        && words.next().is_some_and(|word| word.eq_ignore_ascii_case("database") || word.eq_ignore_ascii_case("schema"))
 }
 
 impl Reader<'_> {

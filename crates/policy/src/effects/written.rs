@@ -89,7 +89,8 @@ impl Written {
     }
 
     fn opaque(&self, path: &str, below: bool) -> impl Iterator<Item = (&String, &Option<Standing>)> {
-        self.opaque.iter().filter(move |(known, _)| is_within(path, known) || (below && is_within(known, path)))
+        let counts = move |known: &str| is_within(path, known) || (below && is_within(known, path) && !is_data(known));
+        self.opaque.iter().filter(move |(known, _)| counts(known))
     }
 
     /// Keeps the text of a file that was read as a whole; nothing where there is no room.
@@ -207,4 +208,16 @@ impl Written {
 fn writes(touch: &Touch) -> bool {
     let file = matches!(touch.kind, TargetKind::File | TargetKind::Directory);
     file && touch.changes() && touch.by != By::View && !touch.is_open()
+}
+
+/// Whether a file only holds data, by its name and by a folder for such files.
+fn is_data(path: &str) -> bool {
+    const FOLDERS: &[&str] = &["data", "reports", "notes", "docs", "exports", "logs"];
+    const ENDS: &[&str] = &[".json", ".csv", ".tsv", ".txt", ".md", ".log", ".pdf"];
+    let mut folders = path.split('/').rev().skip(1);
+    ENDS.iter().any(|end| path.ends_with(end))
+        && folders.any(|folder| FOLDERS.contains(&folder))
+        && !path.contains("/.")
+        && !path.ends_with("package.json")
+        && !path.ends_with("requirements.txt")
 }

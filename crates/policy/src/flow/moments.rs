@@ -178,7 +178,12 @@ impl Moment {
         };
         let day = day.map(|day| parts(day, '-').filter(|p: &Vec<i64>| p.len() == 3 && day.len() >= 8));
         let time = time.map(|time| {
-            let time = time.trim_end_matches(['Z', 'z']).trim_end_matches("+00:00");
+            // With an offset it is the hour on the clock there (RFC 3339, section 4.2).
+            let offset = time.len().checked_sub(6).and_then(|at| time.split_at_checked(at)).filter(|(_, offset)| {
+                offset.starts_with(['+', '-'])
+                    && parts(offset.get(1..).unwrap_or(""), ':').is_some_and(|p| p.len() == 2)
+            });
+            let time = offset.map_or(time, |(time, _)| time).trim_end_matches(['Z', 'z']);
             let time = time.split_once('.').map_or(time, |(whole, _)| whole);
             parts(time, ':').filter(|p: &Vec<i64>| matches!(p.len(), 2 | 3) && p.get(2).is_none_or(|s| *s == 0))
         });

@@ -211,9 +211,18 @@ impl Wishes {
             let back = words.iter().skip(i + 1).take(3).any(|word| has("that it them those these", &word.text));
             let said_before = |word: &Word| back && word.at < order.at;
             // What is listed in a file, or goes from one, is another thing than the file.
+            // "The leftovers in build/": a folder is what is in it.
+            let folder = |word: &Word| {
+                let mut before = self.before(bans::start(&self.read.text, word.at));
+                bans::token(&self.read.text, word.at).ends_with('/')
+                    && before.next().is_some_and(|placed| has("in of under", placed))
+                    && before.next().is_some_and(|held| {
+                        has("leftovers contents content output outputs rubbish junk caches artifacts", held)
+                    })
+            };
             let objects = rest.filter_map(|pair| match pair {
                 [before, word]
-                    if (!has(PLACING, &before.text) || said_before(word))
+                    if (!has(PLACING, &before.text) || said_before(word) || folder(word))
                         && !is_same_token(&self.read.text, before.at, word.at) =>
                 {
                     Some(word.at)
@@ -303,7 +312,7 @@ impl Wishes {
             token.rsplit('/').next().is_some_and(|base| base == file)
         });
         let into = |word: &Word| {
-            let start = bans::token(&self.read.text, word.at).as_ptr() as usize - self.read.text.as_ptr() as usize;
+            let start = bans::start(&self.read.text, word.at);
             let kept = |other: &Word| {
                 other.clause == word.clause && has("keep write save store put note record log", &other.text)
             };
@@ -353,7 +362,11 @@ fn conditions(words: &[Word]) -> (bool, bool) {
             || texts.iter().any(|text| has("revert undo", text))
             || verb.is_some_and(|at| texts.iter().skip(at).any(|t| *t == "back"))
     };
-    let condition = |(i, word): (usize, &Word)| has("unless provided", &word.text) || (word.text == "if" && !back(i));
+    // "Look if it answers" asks whether.
+    let whether = |i: usize| i.checked_sub(1).and_then(|i| words.get(i)).is_some_and(|w| has("look see", &w.text));
+    let condition = |(i, word): (usize, &Word)| {
+        has("unless provided", &word.text) || (word.text == "if" && !back(i) && !whether(i))
+    };
     // "Only when it is delivered", "not before it is there", "before anything is sent".
     let awaited = |pair: &[Word]| {
         let [one, two] = pair else { return false };

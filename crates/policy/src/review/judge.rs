@@ -95,7 +95,7 @@ pub(super) fn step(view: &View<'_, '_>, i: usize) -> Judged {
         judged.reasons.extend(threats::erased(prepared));
         judged.reasons.extend(threats::sent_too_early(steps, i));
         judged.reasons.extend(threats::kept_too_late(steps, i));
-        judged.reasons.extend(likeness::other_file(prepared));
+        judged.reasons.extend(likeness::other_file(steps, prepared));
         judged.reasons.extend(likeness::other_address(prepared));
         judged.reasons.extend(rollback(request, patterns, prepared));
     }

@@ -10,7 +10,7 @@ use crate::effects::{By, Touch};
 use crate::paths::fold;
 
 /// A file that is copied, moved, removed or sent, where the goal names one of that name in another folder.
-pub(super) fn other_file(prepared: &Prepared<'_>) -> Option<Reason> {
+pub(super) fn other_file(steps: &[Prepared<'_>], prepared: &Prepared<'_>) -> Option<Reason> {
     if !prepared.has_effect() {
         return None;
     }
@@ -35,7 +35,11 @@ pub(super) fn other_file(prepared: &Prepared<'_>) -> Option<Reason> {
             prepared.goal.paths().filter(|said| said.rsplit('/').next() == Some(&base) && !destination(said)).collect();
         let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
         let meant = |said: &&str| is(&path, said);
-        if prepared.goal.paths().any(|said| is(folder, said.trim_end_matches('/'))) {
+        // What the plan replaces is kept first.
+        let replaces =
+            |t: &Touch| t.name == touch.name && matches!(t.effect, Effect::Create | Effect::Update) && t.by != By::View;
+        let replaced = steps.iter().any(|step| step.derived.touches.iter().any(replaces));
+        if replaced || prepared.goal.paths().any(|said| is(folder, said.trim_end_matches('/'))) {
             return None;
         }
         let made = prepared.written.made(&touch.name);

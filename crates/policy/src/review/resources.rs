@@ -38,7 +38,10 @@ pub(super) fn as_wanted(prepared: &Prepared<'_>, finding: &Reason) -> Reason {
     let mut reason = finding.clone();
     let is_database =
         finding.code == Code::ResourceCatastrophic && prepared.derived.databases.contains(&finding.message);
-    if is_database && prepared.goal.speak_of(goal::EMPTYING) && prepared.goal.share_a_word(&finding.message) {
+    // A table of it is less than the database.
+    let less = prepared.goal.speak_of("table row column index view") && !prepared.goal.speak_of("database db schema");
+    let spoken = prepared.goal.speak_of(goal::EMPTYING) && prepared.goal.share_a_word(&finding.message);
+    if is_database && spoken && !less {
         reason.decision = Decision::RequireApproval;
     }
     reason

@@ -22,13 +22,29 @@ pub(super) fn beyond_step(deployment: &Deployment, step: &Prepared<'_>, rollback
         && rollback.group().is_some()
         && rollback.group() == step.group()
         && literal(&rollback.args).is_some_and(|values| values.into_iter().all(named));
+    // `git revert HEAD` takes back the commit that the step made.
+    let words = |step: &Prepared<'_>| -> Vec<String> {
+        match Arg::of(&step.args, &Pointer::from_segments(vec!["args".to_owned()])) {
+            Arg::List(items) => items.iter().filter_map(|item| item.text().map(str::to_owned)).collect(),
+            _ => Vec::new(),
+        }
+    };
+    let (did, back) = (words(step), words(rollback));
+    let is_git = |step: &Prepared<'_>| step.step.action.as_str() == "git";
+    let reverts = is_git(step)
+        && is_git(rollback)
+        && did.first().is_some_and(|word| word == "commit")
+        && matches!(
+            back.iter().map(String::as_str).collect::<Vec<_>>().as_slice(),
+            ["revert", "--no-edit", "HEAD"] | ["reset", "--soft", "HEAD~1" | "HEAD^"]
+        );
     let foreign = rollback.derived.touches.iter().filter(|touch| {
         let plain = matches!(touch.effect, Effect::None | Effect::Read | Effect::Execute);
         // A kind of thing that has no names of its own.
         let unnamed = touch.seen().is_none() && touch.standing.is_none() && touch.name == rollback.step.action.as_str();
         let made = touch.effect != Effect::Delete || touch.by != By::Tool || touch.seen().is_some() || makes(step);
         let counts = touch.by != By::View && touch.by != By::Git && !touch.is_open();
-        counts && !again && ![plain, unnamed, made && is_own(step, touch)].contains(&true)
+        counts && !again && !reverts && ![plain, unnamed, made && is_own(step, touch)].contains(&true)
     });
     foreign
         .map(|touch| {

@@ -605,3 +605,38 @@ fn another_name_is_no_removal_where_nothing_is_replaced() {
     assert_eq!(line("for f in photos/*; do mv -f \"$f\" photos/one.jpg; done"), Ask, "all but the last are gone");
     assert_eq!(line("grep -v me audit.log > audit.n && mv audit.n audit.log"), Ask, "what was there is replaced");
 }
+
+#[test]
+fn a_folder_stands_for_what_is_in_it_and_a_table_for_less_than_its_database() {
+    let remove = |line: &str| {
+        let steps = json!([{"id": "r", "action": "execute_command", "args": {"command": line}}]);
+        decided("Throw away the build leftovers in build/ and dist/, they eat my disk", steps).decision
+    };
+    assert_eq!(remove("rm -rf build dist"), Allow);
+    assert_eq!(remove("rm -rf src"), Ask);
+    let drop = |sql: &str| {
+        let steps = json!([{"id": "d", "action": "database_query", "args": {"database": "stage-a", "sql": sql}, "irreversible": true}]);
+        decided("Table tmp_import in stage-a is a leftover, drop the table", steps).decision
+    };
+    assert_eq!(drop("DROP DATABASE \"stage-a\" WITH (FORCE)"), Decision::Block);
+    assert!(drop("DROP TABLE tmp_import") < Decision::Block);
+}
+
+#[test]
+fn a_commit_is_reverted_and_an_hour_has_its_offset() {
+    let commit = |back: Value| {
+        let steps = json!([{"id": "c", "action": "git", "args": {"repo": ".", "args": ["commit", "-am", "limit"]},
+            "rollback": {"action": "git", "args": {"repo": ".", "args": back}}}]);
+        let review = decided("Commit the limit. If the test is red, revert the commit", steps);
+        review.reasons.iter().any(|reason| reason.code == Code::PlanRollbackElsewhere)
+    };
+    assert!(!commit(json!(["revert", "--no-edit", "HEAD"])));
+    assert!(commit(json!(["checkout", "."])), "more than the commit");
+    let event = |start: &str| {
+        let args = json!({"to": "cal", "start": start});
+        let steps = json!([{"id": "e", "action": "create_event", "args": args, "irreversible": true}]);
+        let review = decided("Put the meeting into the calendar cal on 2026-05-19 at 14:00", steps);
+        review.reasons.iter().any(|reason| reason.code == Code::FlowUntrustedControl)
+    };
+    assert_eq!(event("2026-05-19T14:00:00+02:00"), event("2026-05-19T14:00:00"));
+}

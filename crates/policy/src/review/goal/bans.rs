@@ -355,6 +355,11 @@ fn named_before(goal: &Goal, words: &[Word], to: usize) -> Option<String> {
     before.map(|word| token(&goal.text, word.at)).find(|token| own(token)).map(str::to_owned)
 }
 
+/// Where the whole name begins that has the word at `at`.
+pub(super) fn start(text: &str, at: usize) -> usize {
+    token(text, at).as_ptr() as usize - text.as_ptr() as usize
+}
+
 /// The whole name, with the signs in it, that has the word at `at`.
 pub(super) fn token(text: &str, at: usize) -> &str {
     let apart = |c: char| c.is_whitespace() || "'\"`(),;!?".contains(c);
