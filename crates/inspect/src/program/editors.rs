@@ -44,7 +44,7 @@ impl Machine<'_> {
         if !(silent && (ed || ex)) || files.is_empty() || (scripts.is_empty() && given.is_none()) {
             return None;
         }
-        let plain = scripts.iter().all(|line| commands(line).all(|command| is_plain(command)));
+        let plain = scripts.iter().all(|line| commands(line).all(is_plain));
         if !plain || !given.is_none_or(is_plain_script) {
             return None;
         }
