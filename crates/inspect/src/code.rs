@@ -74,8 +74,9 @@ impl Machine<'_> {
         let tokens = names::settled(language, &fold::constants(&tokens, &self.context.home));
         let tokens = names::settled(language, &fold::constants(&tokens, &self.context.home));
         let tokens = fold::bare_loops(words::spread(language, tokens));
-        let loops = fold::loops(&tokens, &self.context.home);
-        let mut seen = Seen { loops, lists: names::lists(&tokens), tokens: tokens.clone(), ..Seen::default() };
+        let loops = fold::loops(&tokens);
+        let worst = fold::worst_of_lists(&tokens, &self.context.home);
+        let mut seen = Seen { loops, worst, lists: names::lists(&tokens), tokens: tokens.clone(), ..Seen::default() };
         if table.calls_bare {
             seen.defined = names::given(&tokens);
         }
@@ -336,7 +337,9 @@ impl Machine<'_> {
         let text = |n: usize| argument(after, n).and_then(constant);
         // Where it opens a file only to read it: what is given by name says how it is read.
         let plain = || {
+            let spread = |n| argument(after, n).is_some_and(|given| given.first() == Some(&Token::Mark('*')));
             keyword(after, "mode").is_none()
+                && !(1..8).any(spread)
                 && argument(after, 1)
                     .is_none_or(|mode| matches!(mode, [Token::Name(name), Token::Mark('='), ..] if name != "mode"))
         };
@@ -348,7 +351,11 @@ impl Machine<'_> {
         };
         if let Some((n, effect, recursive)) = touched
             && let Some(found) = argument(after, n).filter(|tokens| constant(tokens).is_none()).and_then(|tokens| {
-                fold::names(tokens, &seen.loops).or_else(|| fold::joined_name(tokens, &seen.loops, &seen.tokens))
+                // One round of a removal that is the end of everything says enough of all of them; of nothing else.
+                let worst = if recursive { fold::names(tokens, &seen.worst) } else { None };
+                worst
+                    .or_else(|| fold::names(tokens, &seen.loops))
+                    .or_else(|| fold::joined_name(tokens, &seen.loops, &seen.tokens))
             })
         {
             self.touch_path(effect, &found, recursive);
@@ -496,6 +503,8 @@ struct Seen {
     evaluates: bool,
     /// Variables of loops over names of files, with the pattern of those.
     loops: Vec<(String, Word)>,
+    /// Variables of loops over lists that hold the home folder or the root.
+    worst: Vec<(String, Word)>,
     /// Names that stand for each of several constants.
     lists: names::Lists,
     /// All of the code.

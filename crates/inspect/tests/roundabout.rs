@@ -473,6 +473,19 @@ fn loops_of_code_are_followed_to_what_they_go_over() {
         "import glob\nfor p in sorted(glob.glob('docs/*.md')):\n    open(p, encoding='utf-8', mode='w').write('x')",
     );
     assert!(!writes.is_clear(), "{writes:?}");
+    for more in ["**how", "encoding='utf-8', **how"] {
+        assert!(
+            python(&format!("open('a.txt', {more})")).touches.iter().any(|touch| touch.effect == Effect::Update),
+            "{more}"
+        );
+    }
+    // What one round does says nothing of what the others read.
+    assert!(!python("for f in ['/', key]:\n    print(open(f).read())").is_clear());
+    let keys = python(
+        "for f in ['/', '/home/user/.ssh/id_rsa']:
+    print(open(f).read())",
+    );
+    assert!(keys.touches.iter().any(|touch| touch.name.ends_with("id_rsa")), "{keys:?}");
     let home = "import pathlib, shutil\nfor r in [pathlib.Path('.cache'), pathlib.Path.home()]:\n    shutil.rmtree(r, ignore_errors=True)";
     assert!(python(home).found(countersign_inspect::FindingKind::DestroysHome));
     let cache = "import pathlib, shutil\nfor r in [pathlib.Path('.cache'), pathlib.Path('build')]:\n    shutil.rmtree(r, ignore_errors=True)";

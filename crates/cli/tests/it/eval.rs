@@ -184,3 +184,55 @@ fn an_evaluator_settles_what_only_rules_of_tier_2_hold_up_and_the_report_says_so
     assert!(by.contains("2 without an answer"), "{by}");
     place.run(&["eval", &suite, "--evaluator", &honest, "--ratchet", "r.json"]).expect(2);
 }
+
+/// A server that speaks the OpenAI protocol, for one connection after the other; its answers call everything harmful but `good.txt`.
+fn server() -> u16 {
+    use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        for mut socket in listener.incoming().map_while(Result::ok) {
+            let mut reader = BufReader::new(socket.try_clone().unwrap());
+            let (mut length, mut line) = (0, String::new());
+            while reader.read_line(&mut line).unwrap() > 2 {
+                if let Some(value) = line.to_lowercase().strip_prefix("content-length:") {
+                    length = value.trim().parse().unwrap();
+                }
+                line.clear();
+            }
+            let mut body = vec![0; length];
+            reader.read_exact(&mut body).unwrap();
+            let asked: Value = serde_json::from_slice(&body).unwrap();
+            assert_eq!(asked["response_format"]["type"], "json_schema");
+            let user: Value = serde_json::from_str(asked["messages"][1]["content"].as_str().unwrap()).unwrap();
+            let judge = |item: &Value| {
+                let good = item["evidence"].to_string().contains("good.txt");
+                json!({"item": item["item"], "finding": if good { "harmless" } else { "harmful" }})
+            };
+            let items: Vec<Value> = user["items"].as_array().unwrap().iter().map(judge).collect();
+            let text = json!({"canary": user["canary"], "items": items}).to_string();
+            let answer = json!({"choices": [{"finish_reason": "stop", "message": {"content": text}}]}).to_string();
+            let head = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length:";
+            write!(socket, "{head} {}\r\n\r\n{answer}", answer.len()).unwrap();
+        }
+    });
+    port
+}
+
+#[test]
+fn the_evaluator_that_is_shipped_asks_a_server_of_the_openai_protocol() {
+    let place = Place::new();
+    let suite = looked_at(&place);
+    let shipped = concat!(env!("CARGO_MANIFEST_DIR"), "/../../evals/local-model/evaluator.py");
+    let ask = |name: &str, url: &str| {
+        use std::os::unix::fs::PermissionsExt as _;
+        let program = place.write(name, &format!("#!/bin/sh\nEVALUATOR_URL={url} exec python3 {shipped}\n"));
+        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+        place.run(&["eval", &suite, "--json", "--evaluator", &text(&program)]).expect(0).json()["decided_by"]
+            .to_string()
+    };
+    let asked = ask("ask", &format!("http://127.0.0.1:{}/v1", server()));
+    assert!(asked.contains("2 asked about, 1 harmless, 1 doubtful, 0 without an answer"), "{asked}");
+    let nobody = ask("nobody", "http://127.0.0.1:9/v1");
+    assert!(nobody.contains("0 harmless, 0 doubtful, 2 without an answer"), "{nobody}");
+}

@@ -275,7 +275,7 @@ pub(super) fn bare_loops(tokens: Vec<Token>) -> Vec<Token> {
 }
 
 /// Names that stand for the home folder or the root in one round of a loop over a list: `for p in [Path("a"), Path.home()]`.
-fn worst_of_lists(tokens: &[Token], home: &str) -> Vec<(String, Word)> {
+pub(super) fn worst_of_lists(tokens: &[Token], home: &str) -> Vec<(String, Word)> {
     let list = |rest: &[Token]| -> Option<String> {
         let end = rest.iter().take(MAX_LOOPS * 8).position(|token| *token == Token::Mark(']'))?;
         let is_worst = |token: &&Token| matches!(token, Token::Text(text) if text == home || text == "/");
@@ -307,9 +307,8 @@ fn worst_of_lists(tokens: &[Token], home: &str) -> Vec<(String, Word)> {
 }
 
 /// Loops over names of files: `for p in Path("a").rglob("b")`, `for p in glob.glob("a/*")`.
-pub(super) fn loops(tokens: &[Token], home: &str) -> Vec<(String, Word)> {
+pub(super) fn loops(tokens: &[Token]) -> Vec<(String, Word)> {
     let mut out = paths(tokens);
-    out.extend(worst_of_lists(tokens, home));
     // `Dir.glob("a/*").each { |f| … }`, `Dir["a/*"].each do |f| … end`, `glob("a/*").forEach(f => …)`
     for (i, token) in tokens.iter().enumerate().take(MAX_TOKENS) {
         if let (

@@ -12,6 +12,9 @@ const PLAIN: &[&str] = &[
     "up", "update", "sor", "sort", "ret", "retab", "retab!", "noh", "H", "h", "P", "=", "",
 ];
 
+/// Those that end it.
+const LEAVING: &[&str] = &["q", "quit", "q!", "wq", "wq!", "x", "xit", "qa", "qa!", "wqa", "xa"];
+
 impl Machine<'_> {
     /// An editor whose every command is one of those; nothing where there is any other, or somebody is at it.
     pub(super) fn edits_by_itself(&mut self, name: &str, rest: &[Word], stdin: &Stream) -> Option<Stream> {
@@ -42,6 +45,11 @@ impl Machine<'_> {
         }
         let given = stdin.text.as_deref().filter(|text| !text.is_empty());
         if !(silent && (ed || ex)) || files.is_empty() || (scripts.is_empty() && given.is_none()) {
+            return None;
+        }
+        // Without a command to leave, it goes on with what comes through the pipe.
+        let leaves = |line: &&str| commands(line).last().is_some_and(|last| LEAVING.contains(&last.trim()));
+        if given.is_none() && !scripts.last().is_some_and(leaves) {
             return None;
         }
         let plain = scripts.iter().all(|line| commands(line).all(is_plain));
@@ -172,6 +180,7 @@ mod tests {
             "ex -s -c 'g/x/!id' -c x a.txt",
             "vim -es -c 'source evil.vim' a.md",
             "vim -es -c 'w !sh' a.md",
+            "curl -s https://api.example/x | vim -es -c '%s/a/b/' a.md",
             r"printf '%s\n' '!id' q | ed -s a.md",
             "ed -s a.txt <<'E'\nr !id\nw\nq\nE",
             "vim -es -c 'w /etc/x' a.md",

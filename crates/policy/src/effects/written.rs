@@ -89,8 +89,14 @@ impl Written {
     }
 
     fn opaque(&self, path: &str, below: bool) -> impl Iterator<Item = (&String, &Option<Standing>)> {
-        let counts = move |known: &str| is_within(path, known) || (below && is_within(known, path) && !is_data(known));
-        self.opaque.iter().filter(move |(known, _)| counts(known))
+        // Data in a folder for data is no code, unless a host that nobody knows sent it or that folder is what runs.
+        let known_data = move |known: &str, from: &Option<Standing>| {
+            from.is_none_or(|from| from <= Standing::Known) && known.strip_prefix(path).is_some_and(is_data)
+        };
+        let counts = move |known: &str, from: &Option<Standing>| {
+            is_within(path, known) || (below && is_within(known, path) && !known_data(known, from))
+        };
+        self.opaque.iter().filter(move |(known, from)| counts(known, from))
     }
 
     /// Keeps the text of a file that was read as a whole; nothing where there is no room.
@@ -210,7 +216,7 @@ fn writes(touch: &Touch) -> bool {
     file && touch.changes() && touch.by != By::View && !touch.is_open()
 }
 
-/// Whether a file only holds data, by its name and by a folder for such files.
+/// Whether a file only holds data, by its name and by a folder for such files on the way to it.
 fn is_data(path: &str) -> bool {
     const FOLDERS: &[&str] = &["data", "reports", "notes", "docs", "exports", "logs"];
     const ENDS: &[&str] = &[".json", ".csv", ".tsv", ".txt", ".md", ".log", ".pdf"];

@@ -308,7 +308,8 @@ impl<'a> Graph<'a> {
         let schema = look.tool.map_or(&Value::Null, |tool| schema_at(&tool.definition().args, at));
         let words = self.ambient.words();
         let carried = look.tool.is_some_and(|tool| is_only_carried(tool.definition(), at));
-        let (kind, base) = match self.grounds.of(Said { at, value, schema, args: literals, carried }) {
+        let tool = look.tool.map_or("", |tool| tool.definition().name.as_str());
+        let (kind, base) = match self.grounds.of(Said { at, value, schema, args: literals, tool, carried }) {
             Some(ground @ Ground::Goal { .. }) => {
                 (Kind::Grounded(ground), Label { level: Level::User, readers: Readers::ANYONE })
             }

@@ -93,6 +93,8 @@ pub struct Said<'a> {
     pub schema: &'a Value,
     /// All arguments, as far as they are literals.
     pub args: &'a Value,
+    /// The name of the tool.
+    pub tool: &'a str,
     /// Whether it is only carried and decides nothing.
     pub carried: bool,
 }
@@ -120,7 +122,7 @@ impl<'a> Grounds<'a> {
         }
         let name = said.at.segments().iter().rev().find(|s| s.parse::<usize>().is_err()).map_or("", String::as_str);
         match said.value {
-            Value::Bool(set) => self.flag(name, *set).map(Into::into),
+            Value::Bool(set) => self.flag(name, *set, said.tool).map(Into::into),
             Value::Number(number) if !is_id(name) => self.number(number.as_f64()?).map(Into::into),
             Value::Number(number) => self.numbered(&number.to_string()).map(Into::into),
             Value::String(text) => self.text(name, text, said).map(Into::into),
@@ -232,27 +234,10 @@ impl<'a> Grounds<'a> {
     }
 
     /// A switch that the goal names (`recurring`), or names as not wanted.
-    fn flag(&self, name: &str, set: bool) -> Option<Range<usize>> {
+    fn flag(&self, name: &str, set: bool, tool: &str) -> Option<Range<usize>> {
         let name = fold(name);
-        // "Tag the case gdpr" switches the tag on, unless something is to be switched off.
-        if set && matches!(name.as_ref(), "on" | "enabled" | "active" | "set") {
-            const OFF: [&str; 12] = [
-                "off",
-                "disable",
-                "deactivate",
-                "stop",
-                "remove",
-                "untag",
-                "unset",
-                "not",
-                "no",
-                "without",
-                "drop",
-                "clear",
-            ];
-            let words = words(&self.goal);
-            let off = words.iter().any(|(_, word)| OFF.contains(word));
-            return words.into_iter().next().filter(|_| !off).map(|(range, _)| range);
+        if set && matches!(name.as_ref(), "on" | "enabled" | "active") {
+            return self.switched_on(tool);
         }
         let stem: String = name.split(['_', '-']).max_by_key(|part| part.len())?.chars().take(6).collect();
         let words = words(&self.goal);
@@ -261,6 +246,28 @@ impl<'a> Grounds<'a> {
         let negated =
             words.iter().take(i).rev().take(3).any(|(_, w)| matches!(*w, "no" | "not" | "without" | "disable"));
         (negated != set).then(|| range.clone())
+    }
+
+    /// Where it says that something is switched on: "switch the audit trail on", or by the act that a tool is for, "tag the case gdpr" for
+    /// `case_tag`, where nothing is to be switched off.
+    fn switched_on(&self, tool: &str) -> Option<Range<usize>> {
+        const OFF: [&str; 11] =
+            ["off", "disable", "stop", "remove", "untag", "unset", "not", "no", "without", "drop", "clear"];
+        let words = words(&self.goal);
+        if words.iter().any(|(_, word)| OFF.contains(word)) {
+            return None;
+        }
+        let act = tool.rsplit(['_', '-']).next().filter(|act| act.len() > 2 && *act != "set");
+        let ends = |range: &Range<usize>| {
+            let rest = self.goal.get(range.end..).unwrap_or("").trim_start();
+            rest.is_empty() || rest.starts_with(['.', ',', ';', '!', '?', ')'])
+        };
+        let mut switched = false;
+        words.into_iter().find_map(|(range, word)| {
+            switched |= matches!(word, "switch" | "turn" | "put");
+            let on = switched && word == "on" && ends(&range);
+            (on || Some(word) == act || word.starts_with("enabl") || word.starts_with("activat")).then_some(range)
+        })
     }
 
     fn number(&self, number: f64) -> Option<Range<usize>> {
@@ -355,7 +362,7 @@ mod tests {
         let (name, value) = args.as_object().unwrap().iter().next_back().unwrap();
         let at = format!("/{name}").parse().unwrap();
         let schema = json!({"enum": ["reader", "owner"]});
-        grounds.of(Said { at: &at, value, schema: &schema, args: &args, carried: false }).is_some()
+        grounds.of(Said { at: &at, value, schema: &schema, args: &args, tool: "", carried: false }).is_some()
     }
 
     #[test]
@@ -397,7 +404,8 @@ mod tests {
         let inputs = Inputs::new();
         let grounds = Grounds::new(Some("Lunch at 12:00 on 2024-05-19 for one hour"), &inputs);
         let at = "/end_time".parse().unwrap();
-        let said = Said { at: &at, value: &end["end_time"], schema: &Value::Null, args: &end, carried: false };
+        let said =
+            Said { at: &at, value: &end["end_time"], schema: &Value::Null, args: &end, tool: "", carried: false };
         assert!(matches!(grounds.of(said), Some(Ground::Goal { .. })));
     }
 

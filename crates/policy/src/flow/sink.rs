@@ -509,7 +509,8 @@ fn restores(done: &Expr, at: &Pointer, before: &Value) -> bool {
             let alike = set * before > 0.0 && before.abs() <= 3.0 * set.abs() && set.abs() <= 3.0 * before.abs();
             alike || before == -set || (set == 0.0 && (1.0..=5.0).contains(&before))
         }
-        (Value::Bool(set), Value::Bool(before)) => set != before,
+        // What was switched on is switched off again; what was off may always have been.
+        (Value::Bool(set), Value::Bool(before)) => *set && !before,
         (Value::String(set), Value::String(before)) => moments::is_near(set, before) || is_version_before(before, set),
         _ => false,
     }

@@ -69,14 +69,15 @@ impl Flow {
                 ruled: false,
                 unasked: (!step.goal.delegates() && !goal::unasked(request, step, false).is_empty())
                     || goal::unwanted(request, step)
-                    || goal::forbidden(request, step).is_some(),
+                    || goal::forbidden(request, step, || threats::is_looked_at_before(steps, i)).is_some(),
                 undoes: None,
-                packages_named: step
-                    .derived
-                    .touches
-                    .iter()
-                    .filter_map(|touch| touch.name.strip_prefix("package "))
-                    .all(|package| goal::names_package(request.pinned_goal, package)),
+                packages_named: request.authentic
+                    && step
+                        .derived
+                        .touches
+                        .iter()
+                        .filter_map(|touch| touch.name.strip_prefix("package "))
+                        .all(|package| goal::names_package(request.pinned_goal, package)),
                 asked_for: step.derived.touches.iter().any(|touch| {
                     let host = touch.endpoint.as_ref().map(|at| at.host.to_string());
                     host.is_some_and(|host| step.goal.name(&host) || step.goal.name(&touch.name))

@@ -362,8 +362,17 @@ fn conditions(words: &[Word]) -> (bool, bool) {
             || texts.iter().any(|text| has("revert undo", text))
             || verb.is_some_and(|at| texts.iter().skip(at).any(|t| *t == "back"))
     };
-    // "Look if it answers" asks whether.
-    let whether = |i: usize| i.checked_sub(1).and_then(|i| words.get(i)).is_some_and(|w| has("look see", &w.text));
+    // "Restart it and look if it answers" asks whether, once it is done.
+    let word = |i: Option<usize>| i.and_then(|i| words.get(i));
+    let whether = |i: usize| {
+        word(i.checked_sub(1)).is_some_and(|w| has("look see", &w.text))
+            && word(i.checked_sub(2)).is_some_and(|w| has("and then", &w.text))
+            && words
+                .iter()
+                .rev()
+                .take_while(|w| words.get(i).is_some_and(|at| w.at > at.at))
+                .all(|w| !has("so then", &w.text))
+    };
     let condition = |(i, word): (usize, &Word)| {
         has("unless provided", &word.text) || (word.text == "if" && !back(i) && !whether(i))
     };

@@ -75,7 +75,7 @@ pub(super) fn step(view: &View<'_, '_>, i: usize) -> Judged {
         let ruled = rules(request, prepared, total, &mut judged);
         // Nobody's goal asks for taking back, so that rollbacks are not compared with it.
         judged.reasons.extend(goal::unasked(request, prepared, ruled));
-        judged.reasons.extend(goal::forbidden(request, prepared));
+        judged.reasons.extend(goal::forbidden(request, prepared, || threats::is_looked_at_before(steps, i)));
         if prepared.irreversible
             && (prepared.has_effect() || prepared.step.irreversible)
             && (prepared.step.irreversible || !defaults::is_scratch_work(request, prepared))
@@ -289,7 +289,7 @@ fn rollback(request: &Request<'_>, patterns: &Patterns, prepared: &Prepared<'_>)
     judged.reasons.extend(leaving::check(request, &as_step));
     judged.reasons.extend(below::check(request, &as_step).reasons);
     rules(request, &as_step, Total::Alone, &mut judged);
-    judged.reasons.extend(undoing::beyond_step(request.deployment, prepared, &as_step));
+    judged.reasons.extend(undoing::beyond_step(request, prepared, &as_step));
     judged.reasons.extend(Bounds::of(request.draft.privileges()).exceeded(patterns, &as_step, request));
     let mut reasons = judged.reasons;
     reasons.extend(undoing::store_lost(prepared, &as_step));

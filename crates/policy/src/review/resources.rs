@@ -6,6 +6,7 @@ use countersign_plan::inspection::{Context, FindingKind, Subject};
 use countersign_plan::pointer::Pointer;
 use countersign_plan::tool::{Effect, TargetKind};
 use countersign_plan::verdict::{Code, Decision, Reason};
+use serde_json::Value;
 
 use super::prepare::Prepared;
 use super::{Request, goal};
@@ -105,7 +106,7 @@ fn published(deployment: &Deployment, touches: &[Touch]) -> Option<Reason> {
 
 /// Words in a file of a build service that let it do more than build: keys, rights, foreign code in the house's name.
 const MORE_THAN_BUILDING: &[&str] =
-    &["secrets", "pull_request_target", "write-all", ": write", "id-token", "self-hosted", "privileged", "folderopen"];
+    &["secrets", "pull_request_target", "workflow_run", "self-hosted", "privileged", "folderopen"];
 
 /// Whether the goal asks for this very file: for a hook, or by the name of a file of the build services, pre-commit or the editor, whose
 /// text says no more than what is built and takes no code from anybody whom the goal does not name.
@@ -116,24 +117,49 @@ fn is_meant(prepared: &Prepared<'_>, name: &str, text: &str) -> bool {
     let last = name.rsplit('/').next().unwrap_or(name);
     let of_project = ["/.pre-commit-config.yaml", "/.gitlab-ci.yml", "/.vscode/tasks.json", "/.woodpecker.yml"];
     let kind = name.contains("/workflows/") || of_project.iter().any(|end| name.ends_with(end));
+    let only_builds = |document: &Value| {
+        let mut said = Vec::new();
+        members(document, "", &mut said);
+        !said.iter().any(|(key, _)| *key == "permissions")
+            && said.iter().filter_map(|(key, value)| foreign_code(key, value)).all(|v| prepared.goal.share_a_word(v))
+    };
+    let lower = text.to_ascii_lowercase();
     kind && prepared.goal.name(last)
-        && document::from_yaml(text.as_bytes(), Bounds::CONFIG).is_ok()
-        && !MORE_THAN_BUILDING.iter().any(|more| text.to_ascii_lowercase().contains(more))
-        && text.lines().filter_map(foreign_code).all(|value| prepared.goal.share_a_word(value))
+        && !MORE_THAN_BUILDING.iter().any(|more| lower.contains(more))
+        && document::from_yaml(text.as_bytes(), Bounds::CONFIG).is_ok_and(|document| only_builds(&document))
 }
 
-/// The code of others that a line of such a file takes.
-fn foreign_code(line: &str) -> Option<&str> {
-    let (key, value) = line.trim_start().trim_start_matches("- ").split_once(':')?;
-    let value = value.trim().trim_matches(['"', '\'']);
-    let own = ["actions/", "github/", "./", "local", "meta"].iter().any(|own| value.starts_with(own));
-    let takes = matches!(key, "uses" | "repo" | "image" | "container" | "include" | "remote");
-    (takes && !value.is_empty() && !own).then_some(value)
+/// The texts of a document, each with the key that it stands under, however deep.
+fn members<'d>(value: &'d Value, key: &'d str, out: &mut Vec<(&'d str, &'d str)>) {
+    match value {
+        Value::Object(all) => {
+            for (own, value) in all {
+                // What takes code may say in parts which.
+                let inner = if TAKING.contains(&key) { key } else { own };
+                out.push((own, ""));
+                members(value, inner, out);
+            }
+        }
+        Value::Array(items) => items.iter().for_each(|item| members(item, key, out)),
+        Value::String(text) => out.push((key, text)),
+        _ => {}
+    }
+}
+
+/// Keys under which such a file says whose code it takes.
+const TAKING: &[&str] = &["uses", "repo", "image", "container", "include", "remote", "extends", "template"];
+
+/// The code of others that a member of such a file takes.
+fn foreign_code<'d>(key: &str, value: &'d str) -> Option<&'d str> {
+    let own =
+        ["actions/", "github/", "./"].iter().any(|own| value.starts_with(own)) || matches!(value, "local" | "meta");
+    (TAKING.contains(&key) && !value.is_empty() && !own).then_some(value)
 }
 
 /// A file that is run by something that asks nobody, that the goal asks for, and whose text is read to the end and does nothing that asks.
 fn is_as_asked(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch, seen: &Seen<'_>) -> bool {
-    if !request.deployment.in_workspace(seen) {
+    // A goal that the proposer brought asks for nothing in the user's name.
+    if !request.authentic || !request.deployment.in_workspace(seen) {
         return false;
     }
     let content = Pointer::from_segments(vec!["content".to_owned()]);

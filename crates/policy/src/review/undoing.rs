@@ -5,20 +5,23 @@ use countersign_plan::tool::{Effect, TargetKind};
 use countersign_plan::value::Expr;
 use countersign_plan::verdict::{Code, Decision, Reason};
 
+use super::Request;
 use super::prepare::Prepared;
-use crate::deployment::{Deployment, Standing};
+use crate::deployment::Standing;
 use crate::effects::{Arg, By, Touch};
 use crate::paths::is_within;
 
 /// What a rollback changes that the step neither touches nor names: taking back is no leave for another effect.
-pub(super) fn beyond_step(deployment: &Deployment, step: &Prepared<'_>, rollback: &Prepared<'_>) -> Vec<Reason> {
+pub(super) fn beyond_step(request: &Request<'_>, step: &Prepared<'_>, rollback: &Prepared<'_>) -> Vec<Reason> {
+    let deployment = request.deployment;
     // "Give up the booking VB-88 of the Luton, Jory had it": booked again with what the goal says of it.
     let named = |value: serde_json::Value| value.as_str().is_some_and(|text| step.goal.name(text));
     let literal = |args: &Expr| match args {
         Expr::Object(members) => members.values().map(Expr::literal).collect::<Option<Vec<_>>>(),
         _ => None,
     };
-    let again = super::goal::are_opposites(step.step.action.as_str(), rollback.step.action.as_str())
+    let again = request.authentic
+        && super::goal::are_opposites(step.step.action.as_str(), rollback.step.action.as_str())
         && rollback.group().is_some()
         && rollback.group() == step.group()
         && literal(&rollback.args).is_some_and(|values| values.into_iter().all(named));
@@ -31,20 +34,32 @@ pub(super) fn beyond_step(deployment: &Deployment, step: &Prepared<'_>, rollback
     };
     let (did, back) = (words(step), words(rollback));
     let is_git = |step: &Prepared<'_>| step.step.action.as_str() == "git";
+    let repository = Pointer::from_segments(vec!["repo".to_owned()]);
     let reverts = is_git(step)
         && is_git(rollback)
+        && step.args.at(&repository) == rollback.args.at(&repository)
         && did.first().is_some_and(|word| word == "commit")
-        && matches!(
-            back.iter().map(String::as_str).collect::<Vec<_>>().as_slice(),
-            ["revert", "--no-edit", "HEAD"] | ["reset", "--soft", "HEAD~1" | "HEAD^"]
-        );
+        // What amends makes no commit of its own.
+        && !did.iter().any(|word| word == "--amend")
+        && back == ["revert", "--no-edit", "HEAD"];
+    // Nothing is taken back by telling outsiders, paying, or changing what lies elsewhere or is believed.
+    let is_grave = |touch: &Touch| {
+        let receives = touch.standing.is_some_and(|standing| standing > Standing::Internal);
+        let elsewhere = touch.seen().is_some_and(|seen| {
+            deployment.is_trusted(&seen) || !(deployment.in_workspace(&seen) || deployment.in_temporary(&seen))
+        });
+        receives || elsewhere || matches!(touch.effect, Effect::Pay | Effect::Admin)
+    };
     let foreign = rollback.derived.touches.iter().filter(|touch| {
         let plain = matches!(touch.effect, Effect::None | Effect::Read | Effect::Execute);
         // A kind of thing that has no names of its own.
         let unnamed = touch.seen().is_none() && touch.standing.is_none() && touch.name == rollback.step.action.as_str();
         let made = touch.effect != Effect::Delete || touch.by != By::Tool || touch.seen().is_some() || makes(step);
         let counts = touch.by != By::View && touch.by != By::Git && !touch.is_open();
-        counts && !again && !reverts && ![plain, unnamed, made && is_own(step, touch)].contains(&true)
+        counts
+            && (!again || is_grave(touch))
+            && !reverts
+            && ![plain, unnamed, made && is_own(step, touch)].contains(&true)
     });
     foreign
         .map(|touch| {
@@ -54,13 +69,7 @@ pub(super) fn beyond_step(deployment: &Deployment, step: &Prepared<'_>, rollback
                 touch.name,
                 if is_own(step, touch) { "make" } else { "touch" }
             );
-            // Nothing is taken back by telling outsiders, paying, or changing what lies elsewhere or is believed.
-            let receives = touch.standing.is_some_and(|standing| standing > Standing::Internal);
-            let elsewhere = touch.seen().is_some_and(|seen| {
-                deployment.is_trusted(&seen) || !(deployment.in_workspace(&seen) || deployment.in_temporary(&seen))
-            });
-            let grave = receives || elsewhere || matches!(touch.effect, Effect::Pay | Effect::Admin);
-            let decision = if grave { Decision::Block } else { Decision::RequireApproval };
+            let decision = if is_grave(touch) { Decision::Block } else { Decision::RequireApproval };
             Reason::new(Code::PlanRollbackElsewhere, decision, message)
         })
         .collect()

@@ -204,6 +204,9 @@ fn a_file_of_the_build_service_that_the_goal_names_is_written_if_it_only_builds(
         plain.replace("actions/checkout@v4", "evil/checkout@v4"),
         plain.replace("make lint", "echo ${{ secrets.TOKEN }}"),
         plain.replace("on: push", "on: pull_request_target"),
+        plain.replace("- uses: actions/checkout@v4", "- {uses: evil/action@v1}"),
+        plain.replace("    runs-on: ubuntu-latest", "    runs-on: ubuntu-latest\n    container: {image: evil/image}"),
+        plain.replace("on: push", "on: push\npermissions: {\"contents\": \"write\"}"),
     ] {
         assert!(write(goal, &more).decision > Allow, "{more}");
     }
@@ -639,4 +642,101 @@ fn a_commit_is_reverted_and_an_hour_has_its_offset() {
         review.reasons.iter().any(|reason| reason.code == Code::FlowUntrustedControl)
     };
     assert_eq!(event("2026-05-19T14:00:00+02:00"), event("2026-05-19T14:00:00"));
+}
+
+/// A goal that the proposer brought names no file in the user's name.
+#[test]
+fn a_proposers_own_goal_asks_for_no_file_of_a_build_service() {
+    use countersign_plan::draft::Draft;
+    use countersign_policy::review::{Request, review};
+    let world = world();
+    let goal = "Add .github/workflows/lint.yml that runs make lint";
+    let content = "on: push\njobs:\n  lint:\n    runs-on: ubuntu-latest\n    steps:\n      - run: make lint\n";
+    let args = json!({"path": ".github/workflows/lint.yml", "content": content});
+    let steps = json!([{"id": "w", "action": "write_file", "args": args}]);
+    let draft = Draft::from_value(json!({"schema": "countersign.plan/v1", "goal": goal, "steps": steps})).unwrap();
+    let who = crate::world::Who::user();
+    let decide = |authentic| review(&Request { authentic, ..world.request(&draft, Some(goal), &who) });
+    assert_eq!(decide(true).decision, Allow);
+    is(&decide(false), Ask, Code::ResourceTrusted, "its own goal");
+}
+
+#[test]
+fn a_ban_under_a_condition_stands_until_somebody_looked() {
+    let remove =
+        json!({"id": "d", "action": "delete_directory", "args": {"path": "scans/raw"}, "rollback": "snapshot"});
+    let goal = "Delete scans/raw. If tar complains about the archive, leave the scans alone.";
+    is(&decided(goal, json!([remove])), Ask, Code::GoalForbidden, "nobody looked");
+    for goal in ["Unless I say so, do not delete scans/raw. Tidy scans", "Should not delete scans/raw. Tidy scans"] {
+        let look = json!({"id": "t", "action": "execute_command", "args": {"command": "tar -tzf a.tgz"}, "expect": [{"exit_code": 0}]});
+        is(&decided(goal, json!([look, remove])), Ask, Code::GoalForbidden, goal);
+    }
+    let both = "Install the packages, do not run install scripts or migrations";
+    let line = json!([{"id": "i", "action": "execute_command", "args": {"command": "npm ci --ignore-scripts && make migrations"}}]);
+    is(&decided(both, line), Ask, Code::GoalForbidden, "the second of two");
+}
+
+#[test]
+fn what_waits_for_all_of_them_does_not_come_before_them() {
+    let push = json!({"id": "p", "action": "git", "args": {"repo": ".", "args": ["push", "origin", "main"]}});
+    let mut test = json!({"id": "t", "action": "execute_command", "args": {"command": "make test"}});
+    test["needs"] = json!(["p"]);
+    let review = decided("Push it if all tests pass", json!([push, test]));
+    assert!(review.reasons.iter().any(|reason| reason.code == Code::PlanOrder), "{:#?}", review.reasons);
+}
+
+#[test]
+fn what_takes_back_takes_back_there_and_no_more() {
+    let commit = |did: Value, repo: &str| {
+        let steps = json!([{"id": "c", "action": "git", "args": {"repo": ".", "args": did},
+            "rollback": {"action": "git", "args": {"repo": repo, "args": ["revert", "--no-edit", "HEAD"]}}}]);
+        decided("Commit the limit", steps).reasons.iter().any(|r| r.code == Code::PlanRollbackElsewhere)
+    };
+    let plain = json!(["commit", "-am", "limit"]);
+    assert!(!commit(plain.clone(), "."));
+    assert!(commit(plain, "vendor/other"), "another repository");
+    assert!(commit(json!(["commit", "--amend", "-am", "limit"]), "."), "what it amends would go as well");
+}
+
+#[test]
+fn a_switch_is_on_where_the_goal_says_so() {
+    use countersign_plan::draft::Draft;
+    use countersign_policy::flow::Level;
+    use countersign_policy::review::{Request, review};
+    let mut world = world();
+    world.manifest.extend(["case_tag", "user_set"].map(|name| json!({
+        "name": name, "group": "cases", "description": name,
+        "args": {"type": "object", "properties": {"id": {}, "on": {}, "active": {}}}, "effect": "update", "reversibility": "compensable",
+        "target": {"kind": "record", "arg": "/id"}, "controls": ["/id", "/on", "/active"],
+        "output": {"trust": "system", "secrecy": "internal"}, "driver": "none",
+    })).to_vec()).unwrap();
+    let says = |goal: &str, action: &str, args: Value, back: Value| {
+        let steps = json!([{"id": "s", "action": action, "args": args, "rollback": {"action": action, "args": back}}]);
+        let draft = Draft::from_value(json!({"schema": "countersign.plan/v1", "goal": goal, "steps": steps})).unwrap();
+        let who = crate::world::Who::user();
+        let review = review(&Request { planner: Level::Open, ..world.request(&draft, Some(goal), &who) });
+        !review.reasons.iter().any(|reason| reason.code == Code::FlowUntrustedControl)
+    };
+    let tag = |on: bool| json!({"id": "K-5702", "on": on});
+    assert!(says("Tag the case K-5702", "case_tag", tag(true), tag(false)));
+    assert!(!says("Remove the tag of K-5702", "case_tag", tag(true), tag(false)));
+    let user = |active: bool| json!({"id": "bob-7", "active": active});
+    assert!(!says("Set the phone of user bob-7", "user_set", user(true), user(false)), "nobody spoke of that");
+    assert!(says("Switch user bob-7 on", "user_set", user(true), user(false)));
+}
+
+#[test]
+fn data_is_no_code_unless_it_lies_where_it_runs() {
+    let lint = |path: &str, command: &str| {
+        let steps = json!([
+            {"id": "g", "action": "inbox", "args": {"to": "m-1"}},
+            {"id": "k", "action": "write_file", "args": {"path": path, "content": {"$from": "g", "at": "/body"}}},
+            {"id": "l", "action": "execute_command", "args": {"command": command}, "needs": ["k"]},
+        ]);
+        let review = decided("Keep the mail and run the tests", steps);
+        review.reasons.iter().any(|reason| reason.code == Code::ExecuteWritten)
+    };
+    assert!(!lint("data/a.json", "make test"));
+    assert!(lint("src/a.py", "make test"));
+    assert!(lint("docs/jest.config.json", "cd docs && make test"), "the folder that runs");
 }

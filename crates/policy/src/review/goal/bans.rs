@@ -61,14 +61,21 @@ pub(super) struct Ban {
     act: Act,
     /// All things, where none is named.
     pub(super) things: Vec<String>,
+    /// Whether it holds only under a condition: it stands until a step has looked.
+    conditional: bool,
 }
 
-/// What the step does although the goal forbids it.
-pub(in crate::review) fn forbidden(request: &Request<'_>, prepared: &Prepared<'_>) -> Option<Reason> {
+/// What the step does although the goal forbids it. `looked` says that a step before it can stop the plan: whether the condition of a
+/// conditional ban holds is then known.
+pub(in crate::review) fn forbidden(
+    request: &Request<'_>,
+    prepared: &Prepared<'_>,
+    looked: impl Fn() -> bool,
+) -> Option<Reason> {
     if !prepared.has_effect() {
         return None;
     }
-    let (ban, touch) = prepared.goal.bans.iter().find_map(|ban| {
+    let (ban, touch) = prepared.goal.bans.iter().filter(|ban| !(ban.conditional && looked())).find_map(|ban| {
         let mut done = prepared.derived.touches.iter().filter(|touch| ban.act.is_done(prepared, touch));
         // Who wants nothing changed and somebody told has said both; and what a registry is asked for is no push.
         let told = |touch: &Touch| {
@@ -146,6 +153,10 @@ impl Act {
 }
 
 impl Ban {
+    const fn on(act: Act, things: Vec<String>) -> Self {
+        Self { act, things, conditional: false }
+    }
+
     /// Whether the ban is about this touch: by its name, the tool's, or an argument.
     fn concerns(&self, prepared: &Prepared<'_>, touch: &Touch) -> bool {
         let args = crate::flow::fill(&prepared.args);
@@ -162,29 +173,36 @@ impl Ban {
             })
         };
         // An option that leaves it out does what was wanted.
-        let obeyed = |thing: &String| {
+        let left_out = |thing: &str| {
             ["ignore-", "no-", "skip-", "without-", "disable-"]
                 .iter()
                 .any(|leaving| thing.len() > 3 && spoken.contains(&format!("--{leaving}{thing}")))
         };
-        self.things.is_empty() || (self.things.iter().any(|thing| whole(thing)) && !self.things.iter().any(obeyed))
+        // "Install scripts" are one thing.
+        let goal = &prepared.goal.read.text;
+        let obeyed = |(i, thing): (usize, &String)| {
+            let next = self.things.get(i + 1).filter(|next| goal.contains(&format!("{thing} {next}")));
+            left_out(thing) || next.is_some_and(|next| left_out(next))
+        };
+        let mut things = self.things.iter().enumerate();
+        self.things.is_empty() || things.any(|(i, thing)| whole(thing) && !obeyed((i, thing)))
     }
 }
 
 pub(super) fn of(goal: &Goal) -> Vec<Ban> {
     let words = &goal.words;
     let mut bans = Vec::new();
-    // "If it complains, leave them alone": what a condition takes back is no ban as long as it does not hold; that it is looked at
-    // first is asked of the plan.
+    // "If it complains, leave them alone": what a condition takes back stands until it was looked at. What holds unless something is
+    // said stands.
     let mut conditional: Option<usize> = None;
+    let mut before = 0;
     for (i, word) in words.iter().enumerate() {
+        mark(&mut bans, &mut before, conditional);
         let begins = i.checked_sub(1).and_then(|i| words.get(i)).is_none_or(|before| before.sentence != word.sentence);
-        let polite = words.get(i + 1).is_some_and(|next| has("possible you needed necessary so", &next.text));
-        if begins && has("if otherwise else should unless", &word.text) && !polite {
-            conditional = Some(word.sentence);
-        }
-        if conditional == Some(word.sentence) {
-            continue;
+        let next = words.get(i + 1).map_or("", |next| next.text.as_str());
+        let polite = has("possible you needed necessary so at not never in", next);
+        if begins {
+            conditional = (has("if otherwise else should", &word.text) && !polite).then_some(word.sentence);
         }
         for (act, stems) in ACTS {
             if word.forbidden && !word.subordinate && word.is(stems) && !is_for_others(words, i) {
@@ -195,7 +213,7 @@ pub(super) fn of(goal: &Goal) -> Vec<Ban> {
                     let seen = words.iter().skip(i + 1).take(5).filter(|w| w.sentence == word.sentence);
                     let things: Vec<String> = seen.filter(|w| has(SEEN, &w.text)).map(|w| w.text.clone()).collect();
                     if word.text.starts_with("appear") || words.get(i).is_some_and(|w| has("go going goes", &w.text)) {
-                        bans.extend((!things.is_empty()).then_some(Ban { act: *act, things }));
+                        bans.extend((!things.is_empty()).then_some(Ban::on(*act, things)));
                     }
                     continue;
                 }
@@ -215,7 +233,7 @@ pub(super) fn of(goal: &Goal) -> Vec<Ban> {
                 if things.is_empty() && word.text.starts_with("appl") {
                     things.extend(APPLYING.split_whitespace().map(str::to_owned));
                 }
-                bans.push(Ban { act: *act, things });
+                bans.push(Ban::on(*act, things));
             }
         }
         let next = |n: usize| words.get(i + n).map_or("", |word| word.text.as_str());
@@ -232,10 +250,10 @@ pub(super) fn of(goal: &Goal) -> Vec<Ban> {
             | ("only" | "just", "explain" | "look" | "read" | "show" | "describe")
                 if !word.within && (!asks() || (word.text == "dry" && next(1) == "run")) =>
             {
-                bans.push(Ban { act: Act::Change, things: Vec::new() });
+                bans.push(Ban::on(Act::Change, Vec::new()));
             }
             // "to Ann, not to Bob"
-            ("not", "to" | "for" | "with") => bans.push(Ban { act: Act::Tell, things: things(goal, words, i + 2) }),
+            ("not", "to" | "for" | "with") => bans.push(Ban::on(Act::Tell, things(goal, words, i + 2))),
             // "nothing may be written", "delete nothing"
             // "Nothing else changes" takes back nothing of what is asked for.
             ("nothing", "else") => {}
@@ -243,14 +261,14 @@ pub(super) fn of(goal: &Goal) -> Vec<Ban> {
             ("leave", "the") if next(3) == "to" && next(2).ends_with("ing") => {
                 let left = words.get(i + 2);
                 let acts = ACTS.iter().filter(|(_, stems)| left.is_some_and(|word| word.is(stems)));
-                bans.extend(acts.map(|(act, _)| Ban { act: *act, things: Vec::new() }));
+                bans.extend(acts.map(|(act, _)| Ban::on(*act, Vec::new())));
             }
             // "I'll decide about 2026-05-19-van2 after lunch"
             ("ll" | "will" | "shall", "decide" | "choose" | "settle" | "handle" | "do") => {
                 let mine = i.checked_sub(1).and_then(|i| words.get(i)).is_some_and(|w| has("i we", &w.text));
                 let rest = words.iter().skip(i + 2).take_while(|w| w.sentence == word.sentence);
                 let names = rest.map(|w| token(&goal.text, w.at)).filter(|token| mine && is_name(token));
-                bans.extend(names.map(|name| Ban { act: Act::Change, things: vec![name.to_owned()] }));
+                bans.extend(names.map(|name| Ban::on(Act::Change, vec![name.to_owned()])));
             }
             // "WO-641 is the boiler, that one stays open"
             ("stays" | "remains", _) | ("must" | "should" | "has" | "to", "stay" | "remain") => {
@@ -259,7 +277,7 @@ pub(super) fn of(goal: &Goal) -> Vec<Ban> {
                 let reach = if what { 0 } else { i };
                 let before = words.iter().take(reach).rev().take_while(|w| w.sentence == word.sentence);
                 let name = before.map(|w| token(&goal.text, w.at)).find(|token| is_name(token));
-                bans.extend(name.map(|name| Ban { act: Act::Change, things: vec![name.to_owned()] }));
+                bans.extend(name.map(|name| Ban::on(Act::Change, vec![name.to_owned()])));
             }
             // "Nothing to install here" says what there is.
             ("nothing", "to") if next(2) != "be" => {}
@@ -272,18 +290,18 @@ pub(super) fn of(goal: &Goal) -> Vec<Ban> {
                 let near = words.iter().skip(i + 1).take(reach);
                 let near = near.take_while(|w| w.sentence == word.sentence && w.clause == word.clause);
                 let acts = ACTS.iter().filter(|(_, stems)| near.clone().chain(last).any(|w| w.is(stems)));
-                bans.extend(acts.map(|(act, _)| Ban { act: *act, things: Vec::new() }));
+                bans.extend(acts.map(|(act, _)| Ban::on(*act, Vec::new())));
             }
             ("except" | "besides" | "excluding", _) | ("other", "than") | ("all", "but") | ("but", "not") => {
                 let things = things(goal, words, i + 1);
                 if !things.is_empty() {
-                    bans.push(Ban { act: Act::Remove, things });
+                    bans.push(Ban::on(Act::Remove, things));
                 }
             }
             ("keep", _) => {
                 let things = things(goal, words, i + 1);
                 if !things.is_empty() {
-                    bans.push(Ban { act: Act::Remove, things });
+                    bans.push(Ban::on(Act::Remove, things));
                 }
             }
             ("leave", _)
@@ -298,12 +316,21 @@ pub(super) fn of(goal: &Goal) -> Vec<Ban> {
                     .position(|w| has("alone untouched", &w.text))
                     .map_or(words.len(), |n| i + 1 + n);
                 let until = words.get(..end).unwrap_or(words);
-                bans.push(Ban { act: Act::Change, things: things(goal, until, i + 1) });
+                bans.push(Ban::on(Act::Change, things(goal, until, i + 1)));
             }
             _ => {}
         }
     }
+    mark(&mut bans, &mut before, conditional);
     bans
+}
+
+/// Marks the bans from `before` on, if they stand in a sentence with a condition.
+fn mark(bans: &mut [Ban], before: &mut usize, conditional: Option<usize>) {
+    for ban in bans.iter_mut().skip(*before) {
+        ban.conditional = conditional.is_some();
+    }
+    *before = bans.len();
 }
 
 /// Whether a token is the name of one thing: letters and a number.

@@ -93,7 +93,7 @@ fn parts(goal: &str) -> Vec<&str> {
                 && super::has("see check look know tell ask find verify test say wonder out me", last);
             let said = before.ends_with(['.', '?', '!', ';', ':'])
                 || before.ends_with(" and,")
-                || super::has("yes so not ok green clean good fine okay all", next.trim_end_matches(','));
+                || super::has("yes so not ok green clean good fine okay", next.trim_end_matches(','));
             whether || (condition && said)
         };
         // "If and only if" is one condition.
