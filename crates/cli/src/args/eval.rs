@@ -38,7 +38,7 @@ Examples:
   countersign eval evals/suites/plan-threats --half even --json --cases > report.json
   countersign eval --diff before.json after.json
   countersign eval evals/suites/* --ratchet evals/ratchet.json
-  countersign eval evals/suites/tier-two --evaluator ./ask-a-model")]
+  countersign eval my-suite --evaluator evals/local-model/evaluator.py")]
 pub(crate) struct Eval {
     /// Folders of suites.
     #[arg(value_name = "DIR", required_unless_present = "diff")]
