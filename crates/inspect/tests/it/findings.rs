@@ -5,7 +5,7 @@ use countersign_plan::verdict::Code;
 
 /// The rows of all tables: name, what earns it, what looks like it, what to change.
 fn rows() -> Vec<[String; 4]> {
-    let page = include_str!("../../../docs/findings.md");
+    let page = include_str!("../../../../docs/findings.md");
     page.lines()
         .filter(|line| line.starts_with("| `"))
         .map(|line| {

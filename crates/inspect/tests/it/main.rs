@@ -1,0 +1,9 @@
+//! What is seen in lines, code, statements and texts: classes of attacks and their look-alikes, the page of findings, slow input.
+
+mod classes;
+mod corpus;
+mod deeds;
+mod findings;
+mod grave;
+mod hidden_ends;
+mod roundabout;
