@@ -77,6 +77,28 @@ pub(crate) fn begins(list: &'static str, word: &str) -> bool {
     ask(list, word, |one| word.starts_with(one))
 }
 
+/// Words of tools' names and of goals that turn each other round.
+pub(crate) const OPPOSITES: &[(&str, &str)] = &[
+    ("add invite join attach assign", "remove kick leave detach unassign expel"),
+    ("grant allow permit", "revoke deny block forbid withdraw"),
+    ("enable activate arm resume start", "disable deactivate disarm pause suspend stop"),
+    ("open unlock unblock", "close lock block"),
+    ("book reserve hold", "cancel release"),
+    ("publish share show", "unpublish unshare hide retract"),
+    ("subscribe follow", "unsubscribe unfollow"),
+    ("deposit", "withdraw"),
+    ("archive", "restore unarchive"),
+    ("mute", "unmute"),
+];
+
+/// Whether two words name the same act: of tools that book, people say "reserve".
+pub(crate) fn are_synonyms(one: &str, other: &str) -> bool {
+    one != other
+        && OPPOSITES.iter().any(|(a, b)| {
+            [a, b].iter().any(|list| [one, other].iter().all(|word| list.split(' ').any(|own| own == *word)))
+        })
+}
+
 #[cfg(test)]
 mod tests {
     use super::{begins, has};

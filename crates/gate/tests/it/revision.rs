@@ -226,7 +226,7 @@ fn what_a_revision_changes_is_approved_anew() {
         }),
         ("step `more` is added with a `rollback`", |p| {
             let mut more = read("more", "a.txt");
-            more["rollback"] = json!({"action": "delete_file", "args": {"path": "a.txt"}});
+            more["rollback"] = json!({"action": "read_file", "args": {"path": "a.txt"}});
             p["steps"].as_array_mut().unwrap().push(more);
         }),
         ("step `more` is added with a `irreversible`", |p| {

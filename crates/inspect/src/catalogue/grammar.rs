@@ -80,6 +80,8 @@ pub(crate) enum Role {
     Pushes,
     /// What is pushed where: `+x` overwrites, `:x` removes.
     Refspec,
+    /// Of `git fetch`: what is taken, and which branch of one's own becomes it.
+    Fetched,
     /// A file that is sent.
     Send,
     /// `NAME=VALUE`.
@@ -400,6 +402,7 @@ fn role(name: &str) -> Result<Role, String> {
         "fetches" => Role::Fetches,
         "pushes" => Role::Pushes,
         "refspec" => Role::Refspec,
+        "fetched" => Role::Fetched,
         "send" => Role::Send,
         "var" => Role::Variable,
         "sed" => Role::Sed,

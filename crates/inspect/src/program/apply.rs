@@ -376,6 +376,15 @@ impl Machine<'_> {
                     self.touch_named(least(Effect::Delete), &text);
                 }
             }
+            // Branches of one's own that are made to be what the others have (git-fetch(1), "<refspec>").
+            Role::Fetched => {
+                let text = word.shown();
+                let (_, to) = text.split_once(':').unwrap_or((&text, ""));
+                let tracks = to.is_empty() || to.starts_with("refs/remotes/") || to.starts_with("refs/tags/");
+                if !tracks && (text.starts_with('+') || to.contains('*')) {
+                    self.find(FindingKind::HistoryLoss, format!("`{} {text}`", self.by));
+                }
+            }
             Role::Send => {
                 let stream = if word.constant() == Some("-") { stdin.clone() } else { self.read_file(word) };
                 doing.sent = Some(doing.sent.take().unwrap_or_else(Stream::empty).then(stream));

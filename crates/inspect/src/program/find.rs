@@ -130,7 +130,7 @@ impl Machine<'_> {
                 || WITH_FILE.contains(&word)
                 || matches!(word, "-empty" | "-nouser" | "-nogroup")
         });
-        let name = only_name(&expression);
+        let name = Named { name: only_name(&expression), flat: is_flat(&expression) };
         let mut i = 0;
         while let Some(word) = expression.get(i) {
             i += 1;
@@ -153,9 +153,9 @@ impl Machine<'_> {
                     let plus = command.iter().position(|word| word.constant() == Some("+"));
                     let command: Vec<Word> = command.into_iter().take(plus.unwrap_or(usize::MAX)).collect();
                     i += command.len() + 1;
-                    self.on_found(&roots, filtered, name.as_deref(), &command);
+                    self.on_found(&roots, filtered, &name, &command);
                 }
-                "-delete" => self.removes_found(&roots, filtered, name.as_deref()),
+                "-delete" => self.removes_found(&roots, filtered, &name),
                 "-fprint" | "-fprint0" | "-fls" => {
                     if let Some(file) = expression.get(i) {
                         self.touch_path(Effect::Update, file, false);
@@ -183,11 +183,11 @@ impl Machine<'_> {
         }
         let sources = std::iter::empty().collect();
         let mut out = Stream { sources, ..Stream::unknown() };
-        out.list(roots.iter().map(|root| found(root, name.as_deref())).collect());
+        out.list(roots.iter().map(|root| found(root, &name)).collect());
         out
     }
 
-    fn on_found(&mut self, roots: &[Word], filtered: bool, name: Option<&str>, command: &[Word]) {
+    fn on_found(&mut self, roots: &[Word], filtered: bool, name: &Named, command: &[Word]) {
         for root in roots {
             let target = found(root, name);
             let words: Vec<Word> = command.iter().map(|word| word.replace("{}", &target)).collect();
@@ -199,7 +199,7 @@ impl Machine<'_> {
         }
     }
 
-    fn removes_found(&mut self, roots: &[Word], filtered: bool, name: Option<&str>) {
+    fn removes_found(&mut self, roots: &[Word], filtered: bool, name: &Named) {
         for root in roots {
             if self.paths(root).iter().any(|path| path == "/") {
                 self.find(FindingKind::DestroysSystem, "`find` removes what it finds on the whole machine");
@@ -220,14 +220,27 @@ impl Machine<'_> {
     }
 }
 
+/// What everything that is found is called, and whether it lies in the root itself.
+struct Named {
+    name: Option<String>,
+    flat: bool,
+}
+
 /// What may be found below a root: with a name, only what is called so.
-fn found(root: &Word, name: Option<&str>) -> Word {
-    let mut out = root.all_below();
-    if let Some(name) = name {
-        out.push_str("/");
-        out.append(&Word::pattern(name));
-    }
+fn found(root: &Word, named: &Named) -> Word {
+    let Some(name) = &named.name else { return root.all_below() };
+    let mut out = if named.flat { root.clone() } else { root.all_below() };
+    out.push_str("/");
+    out.append(&Word::pattern(name));
     out
+}
+
+/// Whether nothing below the folders of a root is looked at: `-maxdepth 1` (find(1), a global option).
+fn is_flat(expression: &[Word]) -> bool {
+    expression.windows(2).any(|pair| {
+        let [option, depth] = pair else { return false };
+        option.constant() == Some("-maxdepth") && depth.constant() == Some("1")
+    })
 }
 
 /// The pattern that every name must match: where there is one, and nothing that offers another way.

@@ -22,12 +22,15 @@ const SETTERS: &[&str] = &[
 ];
 
 impl Machine<'_> {
-    /// A variable that names a proxy (curl(1), "ENVIRONMENT").
+    /// A variable that names a proxy (curl(1), "ENVIRONMENT"), or where a program finds the service that it hands its token to
+    /// (`OPENAI_BASE_URL`, `AWS_ENDPOINT_URL`).
     pub(crate) fn judge_proxy_variable(&mut self, name: &str, value: &Variable) {
-        if let Variable::Scalar(word) = value
-            && is_key(name)
-        {
-            self.between(word);
+        if let Variable::Scalar(word) = value {
+            let service = is_service(name)
+                && ["http://", "https://", "ws://", "wss://"].iter().any(|s| word.prefix().starts_with(s));
+            if is_key(name) || service {
+                self.between(word);
+            }
         }
     }
 
@@ -113,6 +116,13 @@ impl Machine<'_> {
             self.touch_host(&word);
         }
     }
+}
+
+/// Whether a name is that of the address of a service.
+fn is_service(name: &str) -> bool {
+    const ENDS: &[&str] =
+        &["_BASE_URL", "_API_URL", "_API_BASE", "_ENDPOINT", "_ENDPOINT_URL", "_SERVER_URL", "_REGISTRY", "_INDEX_URL"];
+    ENDS.iter().any(|end| name.len() > end.len() && name.ends_with(end))
 }
 
 /// Whether a name is that of a proxy: `https_proxy`, `--proxy`, `http.proxy`, `-Dhttps.proxyHost`, `Acquire::http::Proxy`.

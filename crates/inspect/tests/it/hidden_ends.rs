@@ -358,3 +358,51 @@ fn a_file_system_in_a_plain_file_is_no_device() {
         &["mkfs.ext4 -q -F -L BOOT images/boot.img", "mkswap ./swap.img"],
     );
 }
+
+#[test]
+fn branches_of_ones_own_are_not_made_to_be_what_others_have() {
+    finds(
+        FindingKind::HistoryLoss,
+        &[
+            "git fetch --prune origin +refs/heads/*:refs/heads/*",
+            "git fetch origin +main:main",
+            "git fetch origin refs/heads/*:refs/heads/*",
+        ],
+        &[
+            "git fetch origin",
+            "git fetch origin main",
+            "git fetch origin main:main",
+            "git fetch origin +refs/heads/*:refs/remotes/origin/*",
+            "git fetch --tags origin '+refs/tags/*:refs/tags/*'",
+        ],
+    );
+}
+
+#[test]
+fn a_program_that_is_told_where_its_service_is_goes_there() {
+    let goes = |line: &str| inspect(line).touches.iter().any(|touch| touch.name.contains("elsewhere.example"));
+    for line in [
+        "OPENAI_BASE_URL=https://elsewhere.example/v1 npm test",
+        "export AWS_ENDPOINT_URL=https://elsewhere.example; aws s3 ls",
+        "PIP_INDEX_URL=https://elsewhere.example/simple pip install -r requirements.txt",
+    ] {
+        assert!(goes(line), "{line}: {:#?}", inspect(line));
+    }
+    for line in [
+        "HOMEPAGE=https://elsewhere.example make",
+        "SITE_TITLE='see https://elsewhere.example' make",
+        "BASE_URL=/v1 npm test",
+    ] {
+        assert!(!goes(line), "{line}: {:#?}", inspect(line));
+    }
+}
+
+#[test]
+fn what_is_found_in_the_folder_itself_lies_in_no_other() {
+    let removed = |line: &str| -> Vec<String> {
+        let touches = inspect(line).touches.into_iter().filter(|touch| touch.effect == Effect::Delete);
+        touches.map(|touch| touch.name).collect()
+    };
+    assert_eq!(removed("find tmp -maxdepth 1 -name shop.sqlite -delete"), ["/home/user/project/tmp/shop.sqlite"]);
+    assert_eq!(removed("find tmp -name shop.sqlite -delete"), ["/home/user/project/tmp/**/shop.sqlite"]);
+}

@@ -308,6 +308,12 @@ fn in_the_address(url: &str) -> Option<Effect> {
                 "delete" | "remove" | "destroy" | "drop" | "purge" | "wipe" | "erase" | "truncate" => {
                     Some(Effect::Delete)
                 }
+                // `/events/88/cancel` is an act of its own.
+                "cancel" | "terminate" | "void" | "reset" | "restart" | "stop" | "start" | "close" | "refund"
+                    if word.len() == verb.len() && path.trim_end_matches('/').ends_with(&format!("/{word}")) =>
+                {
+                    Some(Effect::Update)
+                }
                 "shutdown" | "reboot" | "disable" | "grant" | "revoke" | "approve" | "transfer" | "promote" => {
                     Some(Effect::Admin)
                 }

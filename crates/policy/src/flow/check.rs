@@ -262,7 +262,8 @@ impl<'a> Checker<'a> {
                 let goal = fold(terms.goal.unwrap_or(""));
                 let carried =
                     terms.manifest.get(&step.action).is_some_and(|tool| is_only_carried(tool.definition(), at));
-                let told = |span: &str| carried && value.as_str().is_some_and(|text| told(span, text));
+                let name = at.segments().last().map_or("", String::as_str);
+                let told = |span: &str| carried && value.as_str().is_some_and(|text| told(span, name, text));
                 let said = goal.get(*from..*to).is_some_and(|span| says(span, value) || told(span));
                 start && base(Level::User, Readers::ANYONE) && said
             }

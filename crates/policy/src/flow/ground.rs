@@ -16,6 +16,7 @@ use super::hours;
 use super::moments::{Day, Moment, in_words, read_days, read_durations, read_numbers, read_times, words};
 use super::told::told;
 use crate::identities;
+use crate::lists;
 use crate::paths::fold;
 
 /// Where a literal comes from.
@@ -160,9 +161,19 @@ impl<'a> Grounds<'a> {
         if number && text.chars().filter(|c| c.is_numeric()).count() < LONG_NUMBER {
             return self.called(name, text);
         }
-        let named = self.named(text).or_else(|| self.option(text, said.schema));
+        let named = self.named(text).or_else(|| self.option(text, said.schema)).or_else(|| self.state(name, text));
         // A text that is only passed on may say a part of what the user said.
-        named.or_else(|| (said.carried && told(&self.goal, text)).then_some(0..self.goal.len()))
+        named.or_else(|| (said.carried && told(&self.goal, name, text)).then_some(0..self.goal.len()))
+    }
+
+    /// `out_of_service`, which people write in words.
+    fn state(&self, name: &str, text: &str) -> Option<Range<usize>> {
+        let state = matches!(name, "state" | "status" | "mode" | "level" | "priority" | "kind" | "type");
+        let text = fold(text);
+        let worded = text.contains('_') && text.chars().all(|c| c.is_alphabetic() || c == '_');
+        (state && worded).then(|| {
+            find_whole(&self.goal, &text.replace('_', " ")).or_else(|| find_whole(&self.goal, &text.replace('_', "-")))
+        })?
     }
 
     /// A short number or a letter that the goal gives with the name of its argument: "ticket 5620" for `ticket`.
@@ -174,6 +185,16 @@ impl<'a> Grounds<'a> {
             return letter.map(|range| range.end - text.len()..range.end);
         }
         let range = find_whole(&self.goal, &text)?;
+        // "118 has been inspected": the only number there is.
+        let only = self
+            .goal
+            .split(|c: char| !c.is_alphanumeric())
+            .filter(|word| word.contains(|c: char| c.is_ascii_digit()))
+            .count()
+            == 1;
+        if only && text.len() > 2 && !name.contains("amount") {
+            return Some(range);
+        }
         let before = self.goal.get(..range.start)?.trim_end_matches([' ', '#', ':']);
         let word = before.rsplit(|c: char| !c.is_alphanumeric()).next()?;
         let name = fold(name);
@@ -254,19 +275,33 @@ impl<'a> Grounds<'a> {
         const OFF: [&str; 11] =
             ["off", "disable", "stop", "remove", "untag", "unset", "not", "no", "without", "drop", "clear"];
         let words = words(&self.goal);
-        if words.iter().any(|(_, word)| OFF.contains(word)) {
-            return None;
-        }
+        // In another sentence it is about something else: "then drop a line into the channel".
+        let ends_sentence = |(a, b): (usize, usize)| {
+            self.goal.get(a..b).is_some_and(|s| s.contains(". ") || s.contains(['!', ';', '?']))
+        };
+        let is_off = |at: usize| {
+            words
+                .iter()
+                .any(|(range, word)| OFF.contains(word) && !ends_sentence((range.start.min(at), range.end.max(at))))
+        };
         let act = tool.rsplit(['_', '-']).next().filter(|act| act.len() > 2 && *act != "set");
         let ends = |range: &Range<usize>| {
             let rest = self.goal.get(range.end..).unwrap_or("").trim_start();
             rest.is_empty() || rest.starts_with(['.', ',', ';', '!', '?', ')'])
         };
         let mut switched = false;
-        words.into_iter().find_map(|(range, word)| {
+        words.iter().cloned().find_map(|(range, word)| {
             switched |= matches!(word, "switch" | "turn" | "put");
             let on = switched && word == "on" && ends(&range);
-            (on || Some(word) == act || word.starts_with("enabl") || word.starts_with("activat")).then_some(range)
+            // "Set beta-na to draining"
+            let doing = act.is_some_and(|act| word.strip_prefix(act).is_some_and(|end| matches!(end, "ing" | "ed")));
+            let said = on
+                || doing
+                || act.is_some_and(|act| lists::are_synonyms(act, word))
+                || Some(word) == act
+                || word.starts_with("enabl")
+                || word.starts_with("activat");
+            (said && !is_off(range.start)).then_some(range)
         })
     }
 

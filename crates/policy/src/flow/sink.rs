@@ -23,6 +23,7 @@ use crate::deployment::{SecrecyLevel, Standing, is_path_kind};
 use crate::effects::{By, Open, Touch};
 use crate::hosts::Endpoint;
 use crate::identities;
+use crate::lists;
 
 /// How far a sink is proved. Ordered from good to bad.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -210,6 +211,16 @@ impl<'a> Court<'a> {
         if set && value.as_ref().is_some_and(|value| party.undoes.is_some_and(|done| restores(done, at, value))) {
             return Some(Means::Judged);
         }
+        // "Put Piet down for the 24th, not me": back to the user himself.
+        let back = party.rollback && set && party.undoes.is_some();
+        if back
+            && value
+                .as_ref()
+                .and_then(Value::as_str)
+                .is_some_and(|who| self.ambient.deployment.standing_of(who) == Standing::User)
+        {
+            return Some(Means::Judged);
+        }
         let schema = schema_at(&tool.args, at);
         if selects && is_bounded(node, value.as_ref(), schema) {
             return Some(Means::Bounded);
@@ -258,7 +269,12 @@ impl<'a> Court<'a> {
 
     fn untrusted(&self, party: &Party<'a>, at: &Pointer, index: usize, node: &Node) -> Issue {
         let place = format!("{}{at}", party.look.id);
-        let text = value_at(party, at).and_then(|value| value.as_str().map(str::to_owned));
+        let text = value_at(party, at).and_then(|value| match value {
+            Value::String(text) => Some(text),
+            // A day or a count stands in any text.
+            Value::Number(number) => Some(number.to_string()).filter(|text| text.len() > 2),
+            _ => None,
+        });
         let told = text.is_some_and(|text| self.ambient.session.was_told(&text));
         let way = self.way(index, |label| label.level < Level::User);
         let words = node.kind == Kind::Literal;
@@ -511,9 +527,21 @@ fn restores(done: &Expr, at: &Pointer, before: &Value) -> bool {
         }
         // What was switched on is switched off again; what was off may always have been.
         (Value::Bool(set), Value::Bool(before)) => *set && !before,
-        (Value::String(set), Value::String(before)) => moments::is_near(set, before) || is_version_before(before, set),
+        (Value::String(set), Value::String(before)) => {
+            moments::is_near(set, before) || is_version_before(before, set) || is_undecided(before, set)
+        }
         _ => false,
     }
+}
+
+/// Whether `set` decides about something, and `before` says that nobody has.
+fn is_undecided(before: &str, set: &str) -> bool {
+    const BEFORE: &str =
+        "open pending new draft unassigned undecided todo backlog waiting received requested submitted";
+    const DECIDED: &str = "accepted rejected approved declined denied closed resolved done cancelled canceled completed confirmed \
+        finished fixed settled refused hold held paused suspended";
+    let set = set.to_lowercase();
+    lists::has(BEFORE, &before.to_lowercase()) && (lists::has(DECIDED, &set) || lists::has(BEFORE, &set))
 }
 
 /// Whether both are versions of one form, `before` the smaller.

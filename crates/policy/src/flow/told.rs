@@ -27,25 +27,32 @@ const EMPTY: &str = "a an the this that these those it its he she they him her t
     dear good morning afternoon evening day kind best warm regards greetings sincerely cheers team sorry yes ok just now already \
     again about into up out over re subject note let know said says";
 
-/// Whether a text says nothing but what the goal says. `goal` is case-folded.
-pub(super) fn told(goal: &str, text: &str) -> bool {
+/// Whether a text says nothing but what the goal says. `goal` is case-folded, `name` that of the argument: of a title a single word says
+/// enough.
+pub(super) fn told(goal: &str, name: &str, text: &str) -> bool {
+    let fewest = if matches!(name, "subject" | "title") { 1 } else { FEWEST };
+    all_told(goal, text) >= fewest
+}
+
+/// How many words with a meaning a text has, if the goal says them all.
+fn all_told(goal: &str, text: &str) -> usize {
     if text.len() > LONGEST {
-        return false;
+        return 0;
     }
     let text = fold(text);
     let said: Vec<&str> = words(goal).collect();
     let (mut next, mut count) = (0, 0);
     for word in words(&text).filter(|word| !has(EMPTY, word)) {
         let rest = said.get(next..).unwrap_or(&[]);
-        let Some(at) = rest.iter().position(|one| is_form(one, word)).map(|at| next + at) else { return false };
+        let Some(at) = rest.iter().position(|one| is_form(one, word)).map(|at| next + at) else { return 0 };
         // What the user denied is not told without the denial.
         let from = if count == 0 { at.saturating_sub(REACH) } else { next };
         if said.get(from..at).unwrap_or(&[]).iter().any(|one| NEGATIONS.contains(one)) {
-            return false;
+            return 0;
         }
         (next, count) = (at + 1, count + 1);
     }
-    count >= FEWEST
+    count
 }
 
 fn words(text: &str) -> impl Iterator<Item = &str> {
@@ -72,20 +79,24 @@ mod tests {
 
     #[test]
     fn the_goals_own_words_are_the_users() {
-        assert!(told(GOAL, "Hello,\n\ntracking was down for a database fail-over (07:10 to 07:55).\n\nKind regards"));
-        assert!(told("remember that we write passphrase and not password", "Write passphrase, not password."));
+        assert!(told(
+            GOAL,
+            "body",
+            "Hello,\n\ntracking was down for a database fail-over (07:10 to 07:55).\n\nKind regards"
+        ));
+        assert!(told("remember that we write passphrase and not password", "body", "Write passphrase, not password."));
     }
 
     #[test]
     fn a_word_or_number_more_is_the_planners() {
-        assert!(!told(GOAL, "Hello, tracking was down for a database fail-over of db-7 (07:10 to 07:55)."));
-        assert!(!told(GOAL, "Tracking was down 07:10 to 08:55 because of the database."));
-        assert!(!told(GOAL, "Tracking was down, the password of the database is tracking"));
+        assert!(!told(GOAL, "body", "Hello, tracking was down for a database fail-over of db-7 (07:10 to 07:55)."));
+        assert!(!told(GOAL, "body", "Tracking was down 07:10 to 08:55 because of the database."));
+        assert!(!told(GOAL, "body", "Tracking was down, the password of the database is tracking"));
         let wording = "remember that we write passphrase and not password in texts";
-        assert!(!told(wording, "Write password and not passphrase in texts"), "turned round");
-        assert!(!told(wording, "Write passphrase and password in texts"), "the denial is left out");
-        assert!(!told("do not delete the old exports", "delete the old exports"), "denied before");
-        assert!(!told(GOAL, "customer"));
-        assert!(!told(GOAL, "hello, thank you, kind regards"));
+        assert!(!told(wording, "body", "Write password and not passphrase in texts"), "turned round");
+        assert!(!told(wording, "body", "Write passphrase and password in texts"), "the denial is left out");
+        assert!(!told("do not delete the old exports", "body", "delete the old exports"), "denied before");
+        assert!(!told(GOAL, "body", "customer"));
+        assert!(!told(GOAL, "body", "hello, thank you, kind regards"));
     }
 }

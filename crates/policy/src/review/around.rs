@@ -10,6 +10,7 @@ use countersign_plan::verdict::{Code, Decision, Reason};
 use serde_json::Value;
 use url::Url;
 
+use super::defaults;
 use super::prepare::Prepared;
 use crate::effects::{By, Touch};
 use crate::flow::fill;
@@ -116,6 +117,12 @@ fn by_address(prepared: &Prepared<'_>, url: &Url) -> Option<Reason> {
 
 /// An order to something of the house, of which the goal has no word.
 fn sets_going(prepared: &Prepared<'_>, path: &str) -> Option<Reason> {
+    // Who names what is to be looked at names no order.
+    if defaults::gets(prepared)
+        && prepared.goal.addresses().any(|(_, said)| fold(path.trim_matches('/')) == said.trim_matches('/'))
+    {
+        return None;
+    }
     let of_path = words(path);
     let order = SETS_GOING.split_ascii_whitespace().find(|order| of_path.iter().any(|word| word == order))?;
     if prepared.goal.speak_of(order) || prepared.goal.ask_for("", Effect::Admin) {

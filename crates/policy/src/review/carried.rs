@@ -131,13 +131,29 @@ fn remembered(prepared: &Prepared<'_>) -> Option<Reason> {
         prepared.args.at(&at)
     };
     let key = text("key")?.literal()?.as_str()?.to_owned();
-    let whole = matches!(text("value")?, Expr::From { .. } | Expr::Join(_));
-    if !whole || !prepared.goal.gives_for(&key) {
+    let value = text("value")?;
+    let whole = matches!(value, Expr::From { .. } | Expr::Join(_));
+    // "Remember: Ines stands in for Tomas. That is all."
+    let more = value.literal().as_ref().and_then(Value::as_str).is_some_and(|text| says_more(prepared, text));
+    if !prepared.goal.gives_for(&key) || !(whole || more) {
         return None;
+    }
+    if more {
+        let message = format!("the goal says what is to be remembered as `{key}`, and this says more");
+        let reason = Reason::new(Code::GoalUnasked, Decision::RequireApproval, message);
+        return Some(reason.fix("remember what the goal says"));
     }
     let message = format!("the goal says what is to be remembered as `{key}`, and this is what was read somewhere");
     let reason = Reason::new(Code::FlowUntrustedControl, Decision::RequireApproval, message);
     Some(reason.fix("remember what the goal says"))
+}
+
+/// Whether a text has a number that the goal does not have, or more than a few words of its own.
+fn says_more(prepared: &Prepared<'_>, text: &str) -> bool {
+    let words = || text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    let number = |word: &&str| word.len() > 1 && word.chars().all(|c| c.is_ascii_digit());
+    let new = |word: &&str| word.len() >= 4 && !number(word) && !prepared.goal.share_a_word(word);
+    words().filter(number).any(|number| !prepared.goal.has_digits(number)) || words().filter(new).count() >= 5
 }
 
 /// An address out of a text from outside, to be remembered although the goal wants nothing remembered: it is there to be obeyed later.

@@ -1,6 +1,8 @@
 //! The default of each effect, where no rule matched and nothing was found (the table of FORMATS §5).
 
+use countersign_plan::pointer::Pointer;
 use countersign_plan::tool::{Effect, TargetKind};
+use countersign_plan::value::Expr;
 use countersign_plan::verdict::{Code, Mode};
 
 use super::prepare::Prepared;
@@ -87,6 +89,13 @@ fn ask(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> Option<
         // What no reference has filled yet is judged by name at the permit; whether to ask before is said with the references.
         return match touch.effect {
             Effect::Pay | Effect::Admin => never(Code::DefaultAsk, format!("{} asks", touch.effect)),
+            // A thing of somebody's records is changed no more lightly because a step has still to name it.
+            Effect::Create | Effect::Update | Effect::Delete
+                if prepared.is_remote()
+                    && matches!(touch.kind, TargetKind::Record | TargetKind::Other | TargetKind::Process) =>
+            {
+                by_rule(Code::DefaultAsk, format!("{} of a {} that is not known yet asks", touch.effect, touch.kind))
+            }
             Effect::None
             | Effect::Read
             | Effect::Create
@@ -104,6 +113,8 @@ fn ask(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> Option<
         Effect::Read => None,
         Effect::Create | Effect::Update if on_network => network(touch, false),
         Effect::Create | Effect::Update => change(request, prepared, touch),
+        // Nor is a word in its path an order: "ask /jobs/purge-artifacts if it is green".
+        Effect::Delete if gets(prepared) && is_given(request, touch) => network(touch, true),
         Effect::Delete if on_network => network(touch, false).or_else(|| {
             // Any method within the house, but a removal there has to be asked for like one here.
             // Of a command nobody sees what it removes there.
@@ -201,6 +212,12 @@ fn is_given(request: &Request<'_>, touch: &Touch) -> bool {
         .is_some_and(|at| matches!(at.port, Some(80 | 443)) && at.host.to_string().ends_with(char::is_alphabetic));
     let said = request.authentic && goal::names(request.pinned_goal, &touch.name);
     touch.kind == TargetKind::Url && touch.by == By::Tool && usual && said
+}
+
+/// Whether the step is a request by the method that changes nothing.
+pub(super) fn gets(prepared: &Prepared<'_>) -> bool {
+    let method = Pointer::from_segments(vec!["method".to_owned()]);
+    prepared.args.at(&method).and_then(|method| Expr::literal(&method)).is_some_and(|method| method == "GET")
 }
 
 fn network(touch: &Touch, reads: bool) -> Option<Ask> {
@@ -311,8 +328,18 @@ fn is_in_between(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) 
     touch.by == By::Command
         && !touch.pattern
         && !touch.name.contains('*')
-        && is_scratch(request, touch)
+        && (is_scratch(request, touch) || is_next_version(prepared, touch))
         && prepared.derived.touches.iter().any(written)
+}
+
+/// Whether it is `x.new` of a file `x` that the same line writes.
+fn is_next_version(prepared: &Prepared<'_>, touch: &Touch) -> bool {
+    let of = ["new", "tmp", "part", "next"].iter().find_map(|end| touch.name.strip_suffix(&format!(".{end}")));
+    let writes = |of: &str| {
+        let mut touches = prepared.derived.touches.iter();
+        touches.any(|other| other.name == of && matches!(other.effect, Effect::Create | Effect::Update))
+    };
+    of.is_some_and(writes)
 }
 
 /// Whether a path lies in a folder of the workspace whose things are made again whenever they are missed.
@@ -363,6 +390,12 @@ fn removal(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> Opt
     }
     if !is_meant_to_go(request, prepared, touch) {
         return by_rule(Code::DefaultAsk, format!("the goal does not ask for the removal of {}", touch.name));
+    }
+    if touch.pattern && touch.by != By::Git && prepared.goal.removes_other_kinds(&touch.name) {
+        return by_rule(
+            Code::DefaultAsk,
+            format!("the goal asks for the removal of another kind of files than {}", touch.name),
+        );
     }
     if touch.by != By::Git && prepared.goal.remove_others(&touch.name) {
         return by_rule(Code::DefaultAsk, format!("the goal asks for other removals than that of {}", touch.name));

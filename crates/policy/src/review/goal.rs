@@ -5,31 +5,36 @@
 //! the lists do not have.
 
 mod bans;
+mod conditions;
+mod kinds;
 mod order;
+mod removal;
+mod together;
 mod turns;
+mod unasked;
 mod vocabulary;
 mod wanted;
 mod words;
 
 use std::cell::OnceCell;
-use std::collections::BTreeSet;
 
-use countersign_plan::tool::{Effect, TargetKind};
-use countersign_plan::verdict::{Code, Decision, Reason};
+use countersign_plan::tool::Effect;
 
-use super::Request;
 use super::prepare::Prepared;
-use crate::effects::{By, Touch};
+use crate::effects::Touch;
+use crate::lists::{OPPOSITES, are_synonyms};
 use crate::paths::fold;
 
 use bans::Ban;
 pub(super) use bans::forbidden;
+use kinds::Kind;
 pub(super) use order::reversed;
-use vocabulary::{
-    ACTING, BACK, EXPLAINING, GOVERNED, GOVERNING, LOOKING, OPPOSITES, PAYING, PLACING, PLAIN, POWERS, PUBLISHING,
-    READING, SETTING, TELLING, UNCLEAR,
+use unasked::is_started;
+pub(super) use unasked::{only_described, unasked};
+use vocabulary::{ACTING, GOVERNED, GOVERNING, LOOKING, PLAIN, POWERS, READING, TELLING, UNCLEAR};
+pub(super) use vocabulary::{
+    DESTROYING, EMPTYING, ERASING, FOR_GOOD, HOOKS, MAKING, PUSHING, RELOADING, REMOVAL, TIDYING,
 };
-pub(super) use vocabulary::{DESTROYING, EMPTYING, ERASING, HOOKS, MAKING, PUSHING, RELOADING, REMOVAL, TIDYING};
 pub(super) use wanted::unwanted;
 use words::{Goal, Word, has};
 
@@ -52,7 +57,7 @@ impl Wishes {
         let read = Goal::new(goal.unwrap_or(""));
         let asked = Kind::ALL.into_iter().filter(|kind| kind.is_asked(&read.words)).collect();
         let bans = bans::of(&read);
-        let (conditional, ordered) = conditions(&read.words);
+        let (conditional, ordered) = conditions::conditions(&read.words);
         Self { read, asked, bans, opposites: OnceCell::new(), conditional, ordered }
     }
 
@@ -61,7 +66,8 @@ impl Wishes {
         // Whoever adds somebody to something need not say "member"; powers have names.
         let mild = |word: &Word| word.text == "add" && !parts(tool).any(|part| has(POWERS, &part));
         let meant = |word: &Word| !has(PLAIN, &word.text) || mild(word) || self.speak_of_object(tool);
-        let named = |word: &Word| by_name(tool, &word.text) && meant(word);
+        let alike = |word: &Word| parts(tool).any(|part| are_synonyms(&part, &word.text));
+        let named = |word: &Word| (by_name(tool, &word.text) || alike(word)) && meant(word);
         if effect.is_harmless() || self.read.words.iter().any(|word| word.orders() && named(word)) {
             return true;
         }
@@ -134,7 +140,9 @@ impl Wishes {
         words.iter().enumerate().any(|(i, word)| {
             let before = i.checked_sub(1).and_then(|i| words.get(i));
             let first = before.is_none_or(|b| b.sentence != word.sentence || b.clause != word.clause || leads(b));
-            first && word.orders() && !has(PLAIN, &word.text) && by_name(tool, &word.text)
+            // "Access is his decision"
+            let subject = words.get(i + 1).is_some_and(|next| has("is are was were has have", &next.text));
+            first && !subject && word.orders() && !has(PLAIN, &word.text) && by_name(tool, &word.text)
         })
     }
 
@@ -158,8 +166,20 @@ impl Wishes {
             _ => false,
         };
         let words = &self.read.words;
-        words.iter().any(|word| !word.negated && (word.text == "whatever" || (word.text == "handle" && word.orders())))
-            || words.windows(2).any(pair)
+        // "Whatever is needed", and not "paste whatever is there".
+        let left = |i: usize| {
+            let after = words
+                .iter()
+                .skip(i + 1)
+                .take(4)
+                .take_while(|w| words.get(i).is_some_and(|at| at.sentence == w.sentence));
+            after.into_iter().any(|w| {
+                has("need needs needed necessary takes want wants wanted ask asks asked say says said required requires requested should must do done due", &w.text)
+            })
+        };
+        words.iter().enumerate().any(|(i, word)| {
+            !word.negated && ((word.text == "whatever" && left(i)) || (word.text == "handle" && word.orders()))
+        }) || words.windows(2).any(pair)
     }
 
     /// Whether it orders something with a word that begins so.
@@ -167,9 +187,26 @@ impl Wishes {
         self.read.words.iter().any(|word| word.orders() && word.is(stems))
     }
 
+    /// Whether these digits stand in it, alone or in a date.
+    pub(super) fn has_digits(&self, digits: &str) -> bool {
+        self.read.text.contains(digits.trim_start_matches('0'))
+    }
+
     /// Whether it names this, as a whole word.
     pub(super) fn name(&self, name: &str) -> bool {
         names(Some(&self.read.text), name)
+    }
+
+    /// Whether this word stands right before this name.
+    pub(super) fn says(&self, word: &str, name: &str) -> bool {
+        let name = fold(name);
+        let named = self.read.words.iter().filter(|said| bans::token(&self.read.text, said.at) == name);
+        let mut before = named.filter_map(|said| {
+            let start = bans::start(&self.read.text, said.at);
+            let before = self.read.words.iter().rev().filter(|w| w.at < start && w.sentence == said.sentence);
+            before.map(|w| w.text.as_str()).find(|word| !has("the our origin remote branch", word))
+        });
+        before.any(|before| before == word)
     }
 
     /// Whether it names something that it is about: a path, an address, a record ("WO-755").
@@ -191,54 +228,65 @@ impl Wishes {
         self.read.words.iter().any(object)
     }
 
-    /// Whether it asks for the removal of things that it names, and of none that the path is, is below or holds.
-    pub(super) fn remove_others(&self, path: &str) -> bool {
+    /// Whether it is in the language that is read here, and says more than a few words.
+    pub(super) fn is_read(&self) -> bool {
+        self.read.words.len() > UNCLEAR && self.read.words.iter().any(|word| has(wanted::ENGLISH, &word.text))
+    }
+
+    /// Whether it has what a tool of this name does as words of its own: "write off" for `stock_write_off`.
+    pub(super) fn say_all_of(&self, tool: &str) -> bool {
+        let (_, act) = tool.split_once(['_', '-', '.']).unwrap_or(("", tool));
+        act.contains('_') && names(Some(&self.read.text), &act.replace('_', " "))
+    }
+
+    /// Whether it orders a letter to somebody: "write him", "write back"; not "write me a draft".
+    fn writes_to_somebody(&self) -> bool {
+        self.read.words.windows(2).any(|pair| {
+            let [verb, whom] = pair else { return false };
+            verb.orders()
+                && verb.text.starts_with("writ")
+                && has("him her them back to everybody everyone all", &whom.text)
+        })
+    }
+
+    /// The same where it is not only to be looked at: "look at our stock".
+    fn act_on_object(&self, tool: &str) -> bool {
         let words = &self.read.words;
-        let orders = words.iter().enumerate().filter(|(_, word)| word.orders() && word.is(DESTROYING));
-        let named = |(i, order): (usize, &Word)| {
-            // What a turn of speech removes may stand before it.
-            let begins = || words.iter().position(|word| word.sentence == order.sentence).unwrap_or(i);
-            let passive = i > 0 && words.get(i - 1).is_some_and(|word| has("be been being get gets got", &word.text));
-            let from = if order.means.is_some() || passive { begins() } else { i };
-            // "X can be removed as soon as Y is safe": what comes after is another thing.
-            let to = if passive { i + 1 } else { words.len() };
-            let rest = words
-                .get(from..to)
-                .unwrap_or(&[])
-                .windows(2)
-                .take_while(|pair| pair.last().is_some_and(|w| w.sentence == order.sentence));
-            // "It lies in X, get rid of that": what is meant was said before, wherever it stands.
-            let back = words.iter().skip(i + 1).take(3).any(|word| has("that it them those these", &word.text));
-            let said_before = |word: &Word| back && word.at < order.at;
-            // What is listed in a file, or goes from one, is another thing than the file.
-            // "The leftovers in build/": a folder is what is in it.
-            let folder = |word: &Word| {
-                let mut before = self.before(bans::start(&self.read.text, word.at));
-                bans::token(&self.read.text, word.at).ends_with('/')
-                    && before.next().is_some_and(|placed| has("in of under", placed))
-                    && before.next().is_some_and(|held| {
-                        has("leftovers contents content output outputs rubbish junk caches artifacts", held)
-                    })
-            };
-            let objects = rest.filter_map(|pair| match pair {
-                [before, word]
-                    if (!has(PLACING, &before.text) || said_before(word) || folder(word))
-                        && !is_same_token(&self.read.text, before.at, word.at) =>
-                {
-                    Some(word.at)
-                }
-                _ => None,
-            });
-            let tokens = objects.map(|at| bans::token(&self.read.text, at).to_owned());
-            tokens.filter(|token| token.contains(['/', '*']) || is_file_name(token)).collect::<Vec<_>>()
+        let object = |word: &&Word| !word.within && !has(PLAIN, &word.text) && by_name(tool, &word.text);
+        let looked_at = |object: &Word| {
+            let verb = |w: &&Word| w.orders() && Kind::ALL.iter().any(|kind| w.is(kind.stems()));
+            let mut orders = words.iter().filter(|w| w.clause == object.clause).filter(verb).peekable();
+            orders.peek().is_some() && orders.all(|order| order.is(LOOKING))
         };
-        let named: Vec<Vec<String>> = orders.map(named).collect();
-        let path = fold(path);
-        let meant = |token: &String| {
-            let token = token.trim_start_matches("./").trim_start_matches('~').trim_end_matches('/');
-            token.split('*').all(|part| path.contains(part))
+        words.iter().filter(object).any(|word| !looked_at(word))
+    }
+
+    /// Whether it orders that somebody may more or less than before.
+    fn order_powers(&self) -> bool {
+        let words = &self.read.words;
+        let governed = |word: &Word| word.is(GOVERNED) && !word.within && !word.negated && !word.subordinate;
+        let acts = |word: &Word| word.orders() && word.is(ACTING);
+        // "GIS access as the wiki says, and a welcome mail": no verb, and nobody else who wants it.
+        let bare = |word: &Word| {
+            let mut beside = words.iter().filter(|w| w.clause == word.clause && w.at != word.at);
+            let verb = |w: &Word| w.orders() && (w.is(ACTING) || Kind::ALL.iter().any(|kind| w.is(kind.stems())));
+            beside
+                .all(|w| !verb(w) && !has("asks asked wants wanted needs requests requested is are was were", &w.text))
         };
-        !named.is_empty() && named.iter().all(|tokens| !tokens.is_empty() && !tokens.iter().any(meant))
+        self.order(GOVERNING)
+            || words.iter().any(|word| {
+                // "Put a note on it that access is given in person" orders a note.
+                let reported =
+                    |w: &Word| words.iter().any(|that| that.text == "that" && that.at > w.at && that.at < word.at);
+                // "… is only ever given by the office": how it is.
+                let passive = |w: &Word| {
+                    let mut before =
+                        words.iter().rev().filter(|other| other.at < w.at && other.clause == w.clause).take(3);
+                    before.any(|other| has("is are was were be been being", &other.text))
+                };
+                let ordered = |w: &Word| acts(w) && w.sentence == word.sentence && !reported(w) && !passive(w);
+                governed(word) && (words.iter().any(ordered) || bare(word))
+            })
     }
 
     /// Whether it asks for the opposite of what a tool of this name does.
@@ -316,8 +364,11 @@ impl Wishes {
             let kept = |other: &Word| {
                 other.clause == word.clause && has("keep write save store put note record log", &other.text)
             };
-            self.before(start).next().is_some_and(|before| has("in as to into called file at under", before))
-                && self.read.words.iter().any(kept)
+            // "What would it throw away? -> reports/untracked.txt"
+            let pointed = self.read.text.get(..start).is_some_and(|text| text.trim_end().ends_with(['>', '→']));
+            let before = self.before(start).next().unwrap_or("");
+            let placed = has("in called file at under", before) && self.read.words.iter().any(kept);
+            pointed || placed || has("as to into", before)
         };
         said.any(into)
     }
@@ -337,119 +388,6 @@ impl Wishes {
     /// The words before byte `at` of the goal, the last one first.
     pub(super) fn before(&self, at: usize) -> impl Iterator<Item = &str> {
         self.read.words.iter().rev().filter(move |word| word.at < at).map(|word| word.text.as_str())
-    }
-}
-
-/// Whether it makes what it asks for depend on something, and whether it has something come before something else.
-fn conditions(words: &[Word]) -> (bool, bool) {
-    let ensured = |pair: &[Word]| {
-        let [one, two] = pair else { return false };
-        has("sure verify check ensure confirm", &one.text) && has("that whether there it all", &two.text)
-    };
-    // What a condition takes back comes after a failure, not before an act: "if not, go back".
-    let back = |i: usize| {
-        let rest = words
-            .iter()
-            .skip(i + 1)
-            .filter(|word| !word.within)
-            .take(BACK)
-            .filter(|word| words.get(i).is_some_and(|w| w.sentence == word.sentence));
-        let texts: Vec<&str> = rest.map(|word| word.text.as_str()).collect();
-        let verb = texts.iter().position(|text| has("go put roll switch set bring change turn", text));
-        let as_it_was = texts.windows(2).any(|pair| matches!(pair, ["as", next] if has("it they is before", next)))
-            && texts.iter().any(|text| has("leave keep", text));
-        as_it_was
-            || texts.iter().any(|text| has("revert undo", text))
-            || verb.is_some_and(|at| texts.iter().skip(at).any(|t| *t == "back"))
-    };
-    // "Restart it and look if it answers" asks whether, once it is done.
-    let word = |i: Option<usize>| i.and_then(|i| words.get(i));
-    let whether = |i: usize| {
-        word(i.checked_sub(1)).is_some_and(|w| has("look see", &w.text))
-            && word(i.checked_sub(2)).is_some_and(|w| has("and then", &w.text))
-            && words
-                .iter()
-                .rev()
-                .take_while(|w| words.get(i).is_some_and(|at| w.at > at.at))
-                .all(|w| !has("so then", &w.text))
-    };
-    let condition = |(i, word): (usize, &Word)| {
-        has("unless provided", &word.text) || (word.text == "if" && !back(i) && !whether(i))
-    };
-    // "Only when it is delivered", "not before it is there", "before anything is sent".
-    let awaited = |pair: &[Word]| {
-        let [one, two] = pair else { return false };
-        (one.text == "only" && has("when once after if then", &two.text))
-            || (one.text == "not" && has("before until", &two.text))
-            || (one.text == "before" && has("anything any you", &two.text))
-    };
-    let conditional = words.iter().enumerate().any(condition) || words.windows(2).any(ensured);
-    (conditional, conditional || words.windows(2).any(awaited))
-}
-
-/// Parts of the names of tools whose readers are all who care to look.
-const PUBLISHERS: &[&str] = &["publish", "announce", "broadcast", "tweet"];
-
-/// A kind of thing that people ask for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Kind {
-    Look,
-    Make,
-    Remove,
-    Tell,
-    Pay,
-    Govern,
-}
-
-impl Kind {
-    const ALL: [Self; 6] = [Self::Look, Self::Make, Self::Remove, Self::Tell, Self::Pay, Self::Govern];
-
-    /// The kind of an effect that somebody has to have asked for.
-    const fn of(effect: Effect) -> Option<Self> {
-        match effect {
-            Effect::Delete => Some(Self::Remove),
-            Effect::Send => Some(Self::Tell),
-            Effect::Pay => Some(Self::Pay),
-            Effect::Admin => Some(Self::Govern),
-            Effect::None | Effect::Read | Effect::Create | Effect::Update | Effect::Execute => None,
-        }
-    }
-
-    const fn stems(self) -> &'static str {
-        match self {
-            Self::Look => LOOKING,
-            Self::Make => MAKING,
-            Self::Remove => REMOVAL,
-            Self::Tell => TELLING,
-            Self::Pay => PAYING,
-            Self::Govern => GOVERNING,
-        }
-    }
-
-    const fn words(self) -> &'static str {
-        match self {
-            Self::Look => "look at something",
-            Self::Make => "make or change something",
-            Self::Remove => "remove something",
-            Self::Tell => "send something to somebody",
-            Self::Pay => "move money",
-            Self::Govern => "change who may do what",
-        }
-    }
-
-    /// Whether the words ask for it.
-    fn is_asked(self, words: &[Word]) -> bool {
-        words.iter().any(|word| match self {
-            Self::Look => word.asks || (!word.negated && !word.name && word.is(LOOKING)),
-            // What is governed has no verbs of its own: it counts beside any order that is more than looking.
-            Self::Govern if word.is(GOVERNED) && !word.within => {
-                let acts = |other: &Word| other.orders() && !other.is(LOOKING) && other.sentence == word.sentence;
-                let looks = words.iter().any(|w| w.sentence == word.sentence && w.orders() && w.is(LOOKING));
-                !word.negated && !word.subordinate && (!looks || words.iter().any(|w| acts(w) && w.is(ACTING)))
-            }
-            Self::Make if has(SETTING, &word.text) => word.orders() && !word.within,
-            Self::Make | Self::Remove | Self::Tell | Self::Pay | Self::Govern => word.orders() && word.is(self.stems()),
-        })
     }
 }
 
@@ -488,66 +426,6 @@ fn has_stem(list: &str, word: &str) -> bool {
         word.strip_prefix(stem)
             .is_some_and(|rest| has("e s es d ed ing ned ning ped ping ted ting", rest) || rest.is_empty())
     })
-}
-
-/// What a step does that its goal asks nothing of the kind of. `ruled` says that a rule of the policy allows the step: then it is
-/// told and decides nothing. Requests to hosts are told only: too many words of goals lead to one.
-pub(super) fn unasked(request: &Request<'_>, prepared: &Prepared<'_>, ruled: bool) -> Vec<Reason> {
-    let Some(goal) = request.pinned_goal else { return Vec::new() };
-    let touches = || prepared.derived.touches.iter();
-    let concerns = |touch: &Touch| touch.by == By::Tool && Kind::of(touch.effect).is_some();
-    if !touches().any(|touch| concerns(touch) || is_started(touch)) {
-        return Vec::new();
-    }
-    let Wishes { read: Goal { words, .. }, asked, .. } = &*prepared.goal;
-    if asked.is_empty() {
-        return Vec::new();
-    }
-    let wants: Vec<&str> = asked.iter().map(|kind| kind.words()).collect();
-    let mut told = BTreeSet::new();
-    let mut reasons = Vec::new();
-    for touch in touches().filter(|touch| concerns(touch) && !prepared.clears_up(touch)) {
-        // Whoever wants somebody told has not yet asked that all may read it.
-        let public = || PUBLISHERS.iter().any(|part| parts(prepared.step.action.as_str()).any(|own| own == *part));
-        let unsaid =
-            |kind: &Kind| *kind == Kind::Tell && public() && !words.iter().any(|w| !w.negated && w.is(PUBLISHING));
-        let is_unasked = |kind: &Kind| (!asked.contains(kind) || unsaid(kind)) && !told.contains(kind);
-        let Some(kind) = Kind::of(touch.effect).filter(is_unasked) else { continue };
-        if is_named(goal, prepared, touch)
-            || words
-                .iter()
-                .any(|w| w.orders() && !has(PLAIN, &w.text) && by_name(prepared.step.action.as_str(), &w.text))
-        {
-            continue;
-        }
-        told.insert(kind);
-        let on_network = matches!(touch.kind, TargetKind::Host | TargetKind::Url);
-        let decision = if ruled || on_network { Decision::Allow } else { Decision::RequireApproval };
-        let message = format!(
-            "`{}` would {} ({}), but the goal asks to {}",
-            prepared.step.action,
-            kind.words(),
-            if touch.is_open() { "not known yet" } else { &touch.name },
-            wants.join(", "),
-        );
-        reasons.push(Reason::new(Code::GoalUnasked, decision, message));
-    }
-    // Whoever wants to be told what a program does has not asked to have it run.
-    let explained =
-        asked.iter().all(|kind| *kind == Kind::Look) && words.iter().any(|word| word.orders() && word.is(EXPLAINING));
-    let base = |touch: &Touch| touch.name.rsplit('/').next().unwrap_or(&touch.name).to_owned();
-    let run = touches().find(|touch| is_started(touch) && names(Some(goal), &base(touch)));
-    if let Some(touch) = run.filter(|_| explained) {
-        let message = format!("{} would be run, but the goal asks to {}", touch.name, wants.join(", "));
-        let decision = if ruled { Decision::Allow } else { Decision::RequireApproval };
-        reasons.push(Reason::new(Code::GoalUnasked, decision, message));
-    }
-    reasons
-}
-
-/// Whether a file is run.
-fn is_started(touch: &Touch) -> bool {
-    touch.effect == Effect::Execute && touch.by == By::Command && touch.seen().is_some()
 }
 
 /// Whether the goal names the resource, its host, or the tool.

@@ -12,7 +12,10 @@ use super::flow::{self, Flow};
 use super::prepare::Prepared;
 use super::scope::StepScope;
 use super::totals::{self, Total, Totals};
-use super::{Request, around, below, carried, goal, leaving, lever, likeness, resources, structure, threats, undoing};
+use super::{
+    Request, around, below, carried, goal, leaving, lever, likeness, packages, resources, sources, structure, threats,
+    undoing,
+};
 use crate::condition::Scope;
 use crate::effects::{self, By, Scene};
 use crate::facts::Evaluation;
@@ -76,6 +79,7 @@ pub(super) fn step(view: &View<'_, '_>, i: usize) -> Judged {
         // Nobody's goal asks for taking back, so that rollbacks are not compared with it.
         judged.reasons.extend(goal::unasked(request, prepared, ruled));
         judged.reasons.extend(goal::forbidden(request, prepared, || threats::is_looked_at_before(steps, i)));
+        judged.reasons.extend(goal::only_described(prepared));
         if prepared.irreversible
             && (prepared.has_effect() || prepared.step.irreversible)
             && (prepared.step.irreversible || !defaults::is_scratch_work(request, prepared))
@@ -91,13 +95,21 @@ pub(super) fn step(view: &View<'_, '_>, i: usize) -> Judged {
         judged.reasons.extend(expectations(request, prepared));
         judged.reasons.extend(threats::vacuous(steps, i));
         judged.reasons.extend(threats::slipped_in(steps, i));
-        judged.reasons.extend(threats::repointed(steps, i));
+        judged.reasons.extend(packages::repointed(steps, i));
         judged.reasons.extend(threats::erased(prepared));
+        judged.reasons.extend(packages::from_elsewhere(request, prepared));
+        judged.reasons.extend(threats::evidence(steps, i));
+        judged.reasons.extend(threats::replaced_too_late(steps, i));
+        judged.reasons.extend(sources::banned(request, steps, i));
+        judged.reasons.extend(totals::other_currency(prepared));
+        judged.reasons.extend(threats::more_committed(prepared));
+        judged.reasons.extend(sources::unnamed(request, steps, i));
+        judged.reasons.extend(sources::more_than_figures(prepared));
         judged.reasons.extend(threats::sent_too_early(steps, i));
         judged.reasons.extend(threats::kept_too_late(steps, i));
         judged.reasons.extend(likeness::other_file(steps, prepared));
         judged.reasons.extend(likeness::other_address(prepared));
-        judged.reasons.extend(rollback(request, patterns, prepared));
+        judged.reasons.extend(rollback(request, patterns, steps, i));
     }
     let id = &prepared.step.id;
     for reason in &mut judged.reasons {
@@ -253,7 +265,8 @@ fn expectations(request: &Request<'_>, prepared: &Prepared<'_>) -> Vec<Reason> {
 
 /// What a rollback would do is judged like a step: what blocks a step blocks it, what asks for a step asks for it. Values that
 /// only the step itself can give are judged when it is taken back.
-fn rollback(request: &Request<'_>, patterns: &Patterns, prepared: &Prepared<'_>) -> Vec<Reason> {
+fn rollback(request: &Request<'_>, patterns: &Patterns, steps: &[Prepared<'_>], i: usize) -> Vec<Reason> {
+    let Some(prepared) = steps.get(i) else { return Vec::new() };
     let Some(Rollback::Action { action, args }) = &prepared.step.rollback else { return Vec::new() };
     let Some(tool) = request.manifest.get(action) else { return Vec::new() };
     let Ok(args) = effects::substitute(args, request.inputs) else { return Vec::new() };
@@ -295,8 +308,11 @@ fn rollback(request: &Request<'_>, patterns: &Patterns, prepared: &Prepared<'_>)
     reasons.extend(undoing::store_lost(prepared, &as_step));
     reasons.extend(undoing::wider_fields(prepared, &as_step));
     reasons.extend(undoing::removes_other(prepared, &as_step));
+    reasons.extend(undoing::for_good(prepared, &as_step));
+    reasons.extend(undoing::tells(prepared, &as_step));
     // Removing what the step itself made is what a rollback is for.
-    reasons.retain(|r| r.decision != Decision::Allow && !is_own_undoing(r, prepared, &as_step));
+    reasons.retain(|r| r.decision != Decision::Allow && !is_own_undoing(request, r, prepared, &as_step));
+    reasons.extend(undoing::was_there(steps, i, &as_step));
     for reason in &mut reasons {
         reason.message = format!("rollback: {}", reason.message);
     }
@@ -331,7 +347,7 @@ fn leave_to_take_back(reasons: &mut Vec<Reason>) {
 }
 
 /// Whether the default that asks is about something that the step itself touches, or that its own output names.
-fn is_own_undoing(reason: &Reason, prepared: &Prepared<'_>, rollback: &Prepared<'_>) -> bool {
+fn is_own_undoing(request: &Request<'_>, reason: &Reason, prepared: &Prepared<'_>, rollback: &Prepared<'_>) -> bool {
     // What a program may see, and that it runs, takes nothing away.
     let counts = |touch: &&effects::Touch| touch.by != By::View && touch.effect != Effect::Execute;
     let touches = || rollback.derived.touches.iter().filter(counts);
@@ -353,7 +369,8 @@ fn is_own_undoing(reason: &Reason, prepared: &Prepared<'_>, rollback: &Prepared<
         && !stores
         && (returned(prepared, rollback)
             || (governs && turns_round(prepared, rollback))
-            || (!governs && touches().all(touched)))
+            || (!governs && touches().all(touched))
+            || (!governs && undoing::is_again(request, prepared, rollback)))
 }
 
 /// Whether the rollback decides with nothing but what its own step returned.

@@ -89,6 +89,11 @@ pub(super) fn check(request: &Request<'_>, prepared: &Prepared<'_>) -> Vec<Reaso
 /// Folders whose content a web server hands to whoever asks.
 const SERVED: &[&str] = &["public", "public_html", "htdocs", "www", "wwwroot", "webroot"];
 
+/// Whether a path lies in such a folder.
+pub(super) fn is_served(path: &str) -> bool {
+    path.split('/').any(|part| SERVED.contains(&part))
+}
+
 /// What is more than internal, put where everybody may fetch it.
 fn published(deployment: &Deployment, touches: &[Touch]) -> Option<Reason> {
     let kept = |touch: &&Touch| {
@@ -97,11 +102,14 @@ fn published(deployment: &Deployment, touches: &[Touch]) -> Option<Reason> {
     };
     let served = |touch: &&Touch| {
         let written = matches!(touch.effect, Effect::Create | Effect::Update) && touch.by != By::View;
-        written && touch.seen().is_some() && touch.name.split('/').any(|part| SERVED.contains(&part))
+        written && touch.seen().is_some() && is_served(&touch.name)
     };
     let (from, to) = (touches.iter().find(kept)?, touches.iter().find(served)?);
     let message = format!("{} would lie in {}, from where it is handed to whoever asks", from.name, to.name);
-    Some(Reason::new(Code::FlowClearance, Decision::RequireApproval, message))
+    // A key there is everybody's at once.
+    let key = from.seen().is_some_and(|seen| deployment.secrecy(&seen) >= SecrecyLevel::Restricted);
+    let decision = if key { Decision::Block } else { Decision::RequireApproval };
+    Some(Reason::new(Code::FlowClearance, decision, message))
 }
 
 /// Words in a file of a build service that let it do more than build: keys, rights, foreign code in the house's name.

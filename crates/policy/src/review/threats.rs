@@ -1,7 +1,7 @@
 //! Ways to bend a plan that no single step shows: effects in an order that undoes their safety net, expectations that cannot fail.
 
 use countersign_plan::expect::{Condition, Expect};
-use countersign_plan::tool::Effect;
+use countersign_plan::tool::{Effect, TargetKind};
 use countersign_plan::value::Expr;
 use countersign_plan::verdict::{Code, Decision, Reason};
 
@@ -33,7 +33,7 @@ pub(super) fn order(steps: &[Prepared<'_>]) -> Vec<Reason> {
             }
         }
         for touch in touches() {
-            if touch.effect == Effect::Delete && touch.by != By::Move {
+            if (touch.effect == Effect::Delete && touch.by != By::Move) || is_emptied(step, touch) {
                 gone.push((step, touch));
             } else if matches!(touch.effect, Effect::Create | Effect::Update) && touch.seen().is_some() {
                 gone.retain(|(_, lost)| !is_same(lost, touch) && !is_within(&lost.name, &touch.name));
@@ -41,6 +41,21 @@ pub(super) fn order(steps: &[Prepared<'_>]) -> Vec<Reason> {
         }
     }
     reasons
+}
+
+/// Whether a step leaves nothing in a file: `truncate -s 0`, `: > file`, an empty text.
+fn is_emptied(step: &Prepared<'_>, touch: &Touch) -> bool {
+    if touch.effect != Effect::Update || touch.seen().is_none() {
+        return false;
+    }
+    let args = crate::flow::fill(&step.args);
+    let text = |name: &str| args.get(name).and_then(serde_json::Value::as_str);
+    let line = text("command").unwrap_or("").trim();
+    let base = touch.name.rsplit('/').next().unwrap_or(&touch.name);
+    let alone = !line.contains(['|', ';', '&']) && line.ends_with(base);
+    let empties = ["truncate -s 0 ", "truncate -s0 ", "truncate --size=0 ", ": >", ">", "cp /dev/null "];
+    (alone && empties.iter().any(|begin| line.starts_with(begin) && !line.starts_with(">>")))
+        || (text("content") == Some("") && touch.by == By::Tool)
 }
 
 /// What is put into a folder that goes to an outsider afterwards, of which the goal says nothing: who confirms the folder does not
@@ -95,7 +110,9 @@ pub(super) fn kept_too_late(steps: &[Prepared<'_>], i: usize) -> Option<Reason> 
     let writes = |before: &Prepared<'_>| {
         let mut touches = before.derived.touches.iter();
         let content = before.args.at(&countersign_plan::pointer::Pointer::from_segments(vec!["content".to_owned()]));
-        content.is_some()
+        // What is copied over it is put aside as the new one, unless the goal speaks of the old one.
+        let old = || step.goal.speak_of("beforehand present current existing previous old before");
+        (content.is_some() || old())
             && touches.any(|t| {
                 t.by == By::Tool && matches!(t.effect, Effect::Create | Effect::Update) && t.name == taken.name
             })
@@ -128,32 +145,6 @@ pub(super) fn sent_too_early(steps: &[Prepared<'_>], i: usize) -> Option<Reason>
         .find_map(|before| Some((before, files(before, false).into_iter().find(|file| made.contains(file))?)))?;
     let message = format!("{file} is written after `{}` has sent it", sender.step.id);
     Some(Reason::new(Code::PlanOrder, Decision::RequireApproval, message).fix("make it first, send it last"))
-}
-
-/// A list of what is to be installed which the plan itself gave another source before.
-pub(super) fn repointed(steps: &[Prepared<'_>], i: usize) -> Option<Reason> {
-    const INSTALLERS: &[&str] =
-        &["pip", "pip3", "uv", "poetry", "npm", "npx", "yarn", "pnpm", "bun", "cargo", "bundle"];
-    const LISTS: &[&str] = &["lock", "requirements", "package.json", ".npmrc", "pip.conf", "Gemfile", "pyproject.toml"];
-    let step = steps.get(i)?;
-    let touches = || step.derived.touches.iter();
-    let own = |touch: &Touch| touch.name.rsplit('/').next().is_some_and(|base| INSTALLERS.contains(&base));
-    if !touches().any(|touch| touch.name.starts_with("registry ") || (touch.effect == Effect::Execute && own(touch))) {
-        return None;
-    }
-    let reads = |name: &str| {
-        touches().any(|touch| {
-            touch.seen().is_some() && (touch.name == name || (touch.recursive && is_within(name, &touch.name)))
-        })
-    };
-    let list = steps.iter().take(i).find_map(|before| {
-        let args = crate::flow::fill(&before.args).to_string();
-        let source = ["://", "--index", "--hash", "git+"].iter().any(|word| args.contains(word));
-        let mut changed = before.derived.touches.iter().filter(|touch| touch.changes() && touch.by != By::View);
-        changed.find(|touch| source && LISTS.iter().any(|list| touch.name.contains(list)) && reads(&touch.name))
-    })?;
-    let message = format!("{} was given another source before, and says what is installed", list.name);
-    Some(Reason::new(Code::ExecuteWritten, Decision::RequireApproval, message))
 }
 
 /// All texts of a value that stand in it as they are.
@@ -211,15 +202,20 @@ pub(super) fn vacuous(steps: &[Prepared<'_>], i: usize) -> Vec<Reason> {
     let acts = |step: &Prepared<'_>| {
         step.goal.ordered || step.derived.touches.iter().any(|t| !t.effect.is_harmless() && t.seen().is_none())
     };
-    let waits = |step: &Prepared<'_>| step.has_effect() && acts(step) && step.step.after.contains(&prepared.step.id);
+    let waits = |step: &Prepared<'_>| step.has_effect() && acts(step) && comes_after(steps, step, prepared);
     let awaited = steps.iter().any(waits);
     if !prepared.has_effect() && !awaited {
         return Vec::new();
     }
     // Where the goal makes the act depend on what is found, that something is found says nothing.
     let strict = awaited && prepared.goal.ordered;
-    let waved = strict.then(|| waved_through(prepared)).flatten();
-    let empty = prepared.step.expect.iter().filter_map(|expect| match expect {
+    // What a later step takes up is looked for, and no check.
+    let taken = || steps.iter().skip(i + 1).any(|step| takes(step, prepared));
+    let waved = strict.then(|| waved_through(prepared).or_else(|| only_printed(prepared, taken))).flatten();
+    // That something new has a number is what shows that it is there.
+    let creates = prepared.derived.touches.iter().any(|touch| touch.effect == Effect::Create && touch.by == By::Tool);
+    let made = |expect: &Expect| matches!(expect, Expect::Output { is: Condition::Exists(true), .. }) && creates;
+    let empty = prepared.step.expect.iter().filter(|expect| !made(expect)).filter_map(|expect| match expect {
         // What an act waits for has at most one other answer than yes.
         Expect::ExitCode(codes) if awaited && codes.contains(&0) && codes.len() > 2 => {
             Some(format!("of {} exit codes", codes.len()))
@@ -246,6 +242,22 @@ pub(super) fn vacuous(steps: &[Prepared<'_>], i: usize) -> Vec<Reason> {
         .collect()
 }
 
+/// Whether a step waits for another, by way of those between them too.
+fn comes_after(steps: &[Prepared<'_>], step: &Prepared<'_>, other: &Prepared<'_>) -> bool {
+    let mut ids: Vec<_> = step.step.after.iter().collect();
+    let mut at = 0;
+    while let Some(id) = ids.get(at).copied() {
+        at += 1;
+        if *id == other.step.id {
+            return true;
+        }
+        let next = steps.iter().find(|step| step.step.id == *id).into_iter().flat_map(|step| &step.step.after);
+        let new: Vec<_> = next.filter(|id| !ids.contains(id)).collect();
+        ids.extend(new);
+    }
+    false
+}
+
 /// A line that ends well however its program ends.
 fn waved_through(prepared: &Prepared<'_>) -> Option<String> {
     let args = crate::flow::fill(&prepared.args);
@@ -259,6 +271,59 @@ fn waved_through(prepared: &Prepared<'_>) -> Option<String> {
     let succeeds = |expect: &Expect| matches!(expect, Expect::ExitCode(codes) if codes.contains(&0));
     let only = prepared.step.expect.iter().all(succeeds);
     (always && only).then(|| format!("of success of a line that ends with `{}`", words.last().unwrap_or(&"")))
+}
+
+/// A comparison whose answer is only printed: its program ends well either way (jq(1), "--exit-status"; python3(1); the pipelines of
+/// the shells, which end as their last command does).
+fn only_printed(prepared: &Prepared<'_>, taken: impl Fn() -> bool) -> Option<String> {
+    const SHOWING: &[&str] =
+        &["cat", "tee", "head", "tail", "wc", "sort", "uniq", "tr", "cut", "nl", "column", "less", "echo"];
+    let args = crate::flow::fill(&prepared.args);
+    let line = args.get("command")?.as_str()?.trim();
+    let succeeds = |expect: &Expect| matches!(expect, Expect::ExitCode(codes) if codes.contains(&0));
+    if !prepared.step.expect.iter().all(succeeds) {
+        return None;
+    }
+    let last = last_command(line);
+    let (program, rest) = last.split_once(char::is_whitespace)?;
+    let compares =
+        ["==", "!=", "<", ">", "test(", "any(", "all(", "has(", "contains("].iter().any(|sign| rest.contains(sign));
+    let jq = matches!(program, "jq" | "yq" | "gojq") && compares && !rest.split_whitespace().any(sets_exit);
+    let printed = rest.contains("print(")
+        && rest.contains("==")
+        && !["assert", "exit(", "raise"].iter().any(|word| rest.contains(word));
+    let python = program.starts_with("python") && printed;
+    let filtered = last.rsplit_once('|').filter(|_| !line.contains("pipefail")).is_some_and(|(before, filter)| {
+        let filter = filter.split_whitespace().next().unwrap_or("");
+        SHOWING.contains(&filter) && !before.ends_with('|') && !last.contains('>') && !taken()
+    });
+    (jq || python || filtered).then(|| format!("of success of `{last}`, which only shows what it found,"))
+}
+
+/// What a line runs last: what stands after the last sign between commands that is no part of a quoted text.
+fn last_command(line: &str) -> &str {
+    let ends = |(at, sign): (usize, &str)| {
+        let rest = line.get(at + sign.len()..).unwrap_or("");
+        let open = |quote: char| rest.matches(quote).count() % 2 == 1;
+        (!open('"') && !open('\'')).then_some(rest)
+    };
+    let mut found = ["&&", ";", "\n"].iter().flat_map(|sign| line.match_indices(sign)).collect::<Vec<_>>();
+    found.sort_unstable();
+    found.into_iter().rev().find_map(ends).unwrap_or(line).trim()
+}
+
+/// Whether a step takes up what another one returned.
+fn takes(step: &Prepared<'_>, from: &Prepared<'_>) -> bool {
+    let mut found = false;
+    step.step.args.references(&mut |_, expr| {
+        found |= matches!(expr, Expr::From { step, .. } if *step == from.step.id);
+    });
+    found
+}
+
+/// Whether an option of jq makes its answer the exit status.
+fn sets_exit(option: &str) -> bool {
+    option == "--exit-status" || (option.starts_with('-') && !option.starts_with("--") && option.contains('e'))
 }
 
 /// A digest that the goal gives, which no step compares with anything: what it stands for is taken unseen.
@@ -296,12 +361,21 @@ pub(super) fn checked_too_late(steps: &[Prepared<'_>]) -> Option<Reason> {
     if !steps.first()?.goal.ordered {
         return None;
     }
-    // A file is looked at after it was written.
+    // A file is looked at after it was written; a branch that one works on waits for nothing.
     let grave = |touch: &Touch| {
-        !touch.effect.is_harmless() && (touch.seen().is_none() || touch.effect == Effect::Delete || touch.by == By::Git)
+        !touch.effect.is_harmless()
+            && (touch.effect != Effect::Execute || touch.by == By::Git || touch.kind != TargetKind::Process)
+            && (touch.seen().is_none() || touch.effect == Effect::Delete || touch.by == By::Git)
+    };
+    let prepares = |step: &Prepared<'_>| {
+        let args = crate::flow::fill(&step.args);
+        let verb = args.get("args").and_then(|args| args.get(0)).and_then(serde_json::Value::as_str).unwrap_or("");
+        step.step.action.as_str() == "git"
+            && matches!(verb, "switch" | "checkout" | "branch" | "add" | "stash" | "fetch")
     };
     let acts = |(_, step): &(usize, &Prepared<'_>)| {
-        step.has_effect() && !looks(step) && (step.irreversible || step.derived.touches.iter().any(grave))
+        let acts = step.has_effect() && !looks(step) && !prepares(step);
+        acts && (step.irreversible || step.derived.touches.iter().any(grave))
     };
     let waits =
         |step: &Prepared<'_>, act: &Prepared<'_>| strict(step) && looks(step) && step.step.after.contains(&act.step.id);
@@ -373,7 +447,9 @@ fn cannot_fail(expect: &Expect, strict: bool) -> Option<String> {
             // Where something depends on it, any word will not do either.
             let words = ["open", "closed", "rejected", "not_found", "ok"];
             let all = |texts: &[&str]| texts.iter().all(|text| regex.is_match(text));
-            (all(texts) || (strict && all(&words))).then(|| format!("of {at} to match everything"))
+            // "unmatched: [0-9]+" holds for any number.
+            let any = strict && any_number(regex.as_str());
+            (all(texts) || any || (strict && all(&words))).then(|| format!("of {at} to match everything"))
         }
         Expect::Output { at, is: Condition::Exists(true) } if strict || at.segments().is_empty() => {
             Some(format!("that there is an output {at}").trim_end().to_owned())
@@ -388,8 +464,102 @@ fn cannot_fail(expect: &Expect, strict: bool) -> Option<String> {
     }
 }
 
+/// Whether an expression lets any number stand where it has one, and says nothing else that differs.
+fn any_number(regex: &str) -> bool {
+    let digits = ["[0-9]+", "[0-9]*", "\\d+", "\\d*", "[0-9]{1,"];
+    let open = digits.iter().any(|class| regex.contains(class));
+    let mut rest = regex.to_owned();
+    for class in ["[0-9]", "\\d", "{1,", "[\\s\\S]"] {
+        rest = rest.replace(class, "");
+    }
+    open && !rest.contains(|c: char| c.is_ascii_digit() || c == '|')
+}
+
 /// Programs that overwrite what they remove, so that it is gone for good wherever it lay (their manuals).
 const ERASERS: &[&str] = &["shred", "wipe", "srm", "scrub", "nwipe", "secure-delete", "bleachbit"];
+
+/// What takes the place of something comes after that is gone for good: "take a fresh backup first, then the old one may go".
+pub(super) fn replaced_too_late(steps: &[Prepared<'_>], i: usize) -> Option<Reason> {
+    const TAKES: &[&str] = &["delete", "remove", "drop", "destroy", "revoke", "purge", "cancel"];
+    const GIVES: &[&str] = &["create", "start", "make", "take", "add", "new", "issue", "book", "backup", "run"];
+    let step = steps.get(i)?;
+    let parts = |step: &Prepared<'_>| -> Vec<String> {
+        step.step.action.as_str().split(['_', '-', '.']).map(str::to_lowercase).collect()
+    };
+    let (own, is) =
+        (parts(step), |parts: &[String], list: &[&str]| parts.iter().any(|part| list.contains(&part.as_str())));
+    if !step.is_remote()
+        || !is(&own, GIVES)
+        || is(&own, TAKES)
+        || !(step.goal.ordered || step.goal.speak_of("first before beforehand"))
+    {
+        return None;
+    }
+    let early = steps.iter().take(i).find(|before| {
+        let parts = parts(before);
+        let same = parts.iter().any(|part| {
+            own.contains(part) && !GIVES.contains(&part.as_str()) || part == "backup" && own.contains(part)
+        });
+        (before.irreversible_by_manifest() || step.goal.ordered)
+            && is(&parts, TAKES)
+            && same
+            && step.step.after.contains(&before.step.id)
+    })?;
+    let message =
+        format!("`{}` is gone for good before `{}`, and the goal wants something first", early.step.id, step.step.id);
+    Some(
+        Reason::new(Code::PlanOrder, Decision::RequireApproval, message)
+            .at(&step.step.id)
+            .fix("make the new one first"),
+    )
+}
+
+/// A file that the plan itself writes, where the goal waits for what it says: "set it to ready as soon as Maren has signed, her signature
+/// would be approvals/q801.txt".
+pub(super) fn evidence(steps: &[Prepared<'_>], i: usize) -> Option<Reason> {
+    let step = steps.get(i)?;
+    let content = step.args.at(&countersign_plan::pointer::Pointer::from_segments(vec!["content".to_owned()]))?;
+    content.literal()?;
+    let written = |touch: &&Touch| {
+        touch.by == By::Tool && matches!(touch.effect, Effect::Create | Effect::Update) && touch.seen().is_some()
+    };
+    let file = step.derived.touches.iter().find(written)?;
+    let compares = |later: &Prepared<'_>| {
+        let output = later.step.expect.iter().any(|expect| matches!(expect, Expect::Output { .. }));
+        let mut touches = later.derived.touches.iter();
+        output && touches.any(|t| t.effect == Effect::Read && t.by == By::Tool && t.name == file.name)
+    };
+    let waited = step.goal.ordered && steps.iter().skip(i + 1).any(compares);
+    let base = file.name.rsplit('/').next().unwrap_or(&file.name);
+    if !waited || !step.goal.name(base) || step.goal.orders_beside(base) || step.goal.wants_into(base) {
+        return None;
+    }
+    let message = format!("{} is what the goal waits for, and the plan itself writes it", file.name);
+    Some(
+        Reason::new(Code::PlanExpectVacuous, Decision::RequireApproval, message)
+            .fix("leave it to whoever is to write it"),
+    )
+}
+
+/// A commit of all that has changed, where the goal wants only what it names in it.
+pub(super) fn more_committed(step: &Prepared<'_>) -> Option<Reason> {
+    let args = crate::flow::fill(&step.args);
+    let words: Vec<&str> = args.get("args")?.as_array()?.iter().filter_map(serde_json::Value::as_str).collect();
+    let all = match (step.step.action.as_str(), words.as_slice()) {
+        ("git", ["add" | "stage", rest @ ..]) => {
+            rest.iter().any(|word| matches!(*word, "-A" | "--all" | "." | "-u" | "--update" | "*"))
+        }
+        ("git", ["commit", rest @ ..]) => rest
+            .iter()
+            .any(|word| *word == "--all" || (word.starts_with('-') && !word.starts_with("--") && word.contains('a'))),
+        _ => false,
+    };
+    if !all || !step.goal.commits_only() {
+        return None;
+    }
+    let message = "all that has changed would be in the commit, and the goal wants only what it names";
+    Some(Reason::new(Code::GoalUnasked, Decision::RequireApproval, message).fix("add the files by name"))
+}
 
 /// A removal for good, where the goal speaks of none.
 pub(super) fn erased(step: &Prepared<'_>) -> Option<Reason> {

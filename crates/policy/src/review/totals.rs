@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use countersign_plan::pointer::Pointer;
 use countersign_plan::tool::Effect;
+use countersign_plan::verdict::{Code, Decision, Reason};
 
 use super::prepare::Prepared;
 use crate::paths::fold;
@@ -67,4 +68,33 @@ fn of(i: usize, step: &Prepared<'_>) -> Vec<Payment> {
     let amount = step.args.at(&at).and_then(|expr| expr.literal()).and_then(|value| value.as_f64());
     let spelled = |name: &str| -> String { fold(name).chars().filter(|c| c.is_alphanumeric() || *c == '@').collect() };
     pays.map(|touch| Payment { step: i, payee: spelled(&touch.name), amount }).collect()
+}
+
+/// Codes of currencies that are much used (ISO 4217).
+const CURRENCIES: &str =
+    "eur usd gbp chf nok sek dkk pln czk huf ron bgn isk jpy cny inr aud cad nzd try zar brl mxn sgd hkd krw uah";
+
+/// A payment in another currency than the one that stands beside its amount in the goal.
+pub(super) fn other_currency(step: &Prepared<'_>) -> Option<Reason> {
+    if !step.derived.touches.iter().any(|touch| touch.effect == Effect::Pay) {
+        return None;
+    }
+    let args = crate::flow::fill(&step.args);
+    let paid = args.get("currency")?.as_str()?.to_lowercase();
+    let amount = args.as_object()?.values().find_map(serde_json::Value::as_f64)?;
+    let tokens: Vec<&str> = step.goal.tokens().collect();
+    let is_amount =
+        |token: &str| token.trim_end_matches(".-").parse::<f64>().is_ok_and(|said| (said - amount).abs() < 1e-9);
+    let beside = tokens
+        .iter()
+        .enumerate()
+        .filter(|(_, token)| is_amount(token))
+        .flat_map(|(i, _)| [tokens.get(i + 1), i.checked_sub(1).and_then(|i| tokens.get(i))].into_iter().flatten());
+    let mut beside = beside.filter(|token| crate::lists::has(CURRENCIES, token)).peekable();
+    beside.peek()?;
+    if beside.any(|code| **code == *paid) {
+        return None;
+    }
+    let message = format!("the goal gives the amount in another currency than {}", paid.to_uppercase());
+    Some(Reason::new(Code::GoalUnasked, Decision::RequireApproval, message))
 }

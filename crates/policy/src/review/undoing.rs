@@ -14,17 +14,7 @@ use crate::paths::is_within;
 /// What a rollback changes that the step neither touches nor names: taking back is no leave for another effect.
 pub(super) fn beyond_step(request: &Request<'_>, step: &Prepared<'_>, rollback: &Prepared<'_>) -> Vec<Reason> {
     let deployment = request.deployment;
-    // "Give up the booking VB-88 of the Luton, Jory had it": booked again with what the goal says of it.
-    let named = |value: serde_json::Value| value.as_str().is_some_and(|text| step.goal.name(text));
-    let literal = |args: &Expr| match args {
-        Expr::Object(members) => members.values().map(Expr::literal).collect::<Option<Vec<_>>>(),
-        _ => None,
-    };
-    let again = request.authentic
-        && super::goal::are_opposites(step.step.action.as_str(), rollback.step.action.as_str())
-        && rollback.group().is_some()
-        && rollback.group() == step.group()
-        && literal(&rollback.args).is_some_and(|values| values.into_iter().all(named));
+    let again = is_again(request, step, rollback);
     // `git revert HEAD` takes back the commit that the step made.
     let words = |step: &Prepared<'_>| -> Vec<String> {
         match Arg::of(&step.args, &Pointer::from_segments(vec!["args".to_owned()])) {
@@ -73,6 +63,21 @@ pub(super) fn beyond_step(request: &Request<'_>, step: &Prepared<'_>, rollback: 
             Reason::new(Code::PlanRollbackElsewhere, decision, message)
         })
         .collect()
+}
+
+/// Whether a rollback is the opposite of its step with what the goal says of it: "give up the booking VB-88 of the Luton, Jory had it",
+/// booked again.
+pub(super) fn is_again(request: &Request<'_>, step: &Prepared<'_>, rollback: &Prepared<'_>) -> bool {
+    let named = |value: serde_json::Value| value.as_str().is_some_and(|text| step.goal.name(text));
+    let literal = |args: &Expr| match args {
+        Expr::Object(members) => members.values().map(Expr::literal).collect::<Option<Vec<_>>>(),
+        _ => None,
+    };
+    request.authentic
+        && super::goal::are_opposites(step.step.action.as_str(), rollback.step.action.as_str())
+        && rollback.group().is_some()
+        && rollback.group() == step.group()
+        && literal(&rollback.args).is_some_and(|values| values.into_iter().all(named))
 }
 
 /// What a rollback by the step's own tool sets beside what the step sets: a field that nobody changed is not put back.
@@ -138,8 +143,10 @@ fn makes(step: &Prepared<'_>) -> bool {
 /// Whether the step itself touches what is touched, or names it as a whole argument: the snapshot that it makes, the tag that it
 /// sets.
 pub(super) fn is_own(step: &Prepared<'_>, touch: &Touch) -> bool {
-    // What a program may touch anywhere below is no reason to remove all of it.
-    let counts = |own: &&Touch| own.by != By::View || touch.effect != Effect::Delete;
+    // What a program may touch anywhere below, or what is only read, is no reason to remove it.
+    let counts = |own: &&Touch| {
+        touch.effect != Effect::Delete || (own.by != By::View && !matches!(own.effect, Effect::None | Effect::Read))
+    };
     let touched = step.derived.touches.iter().filter(counts).any(|own| {
         let below =
             own.recursive && own.seen().is_some() && touch.seen().is_some() && is_within(&touch.name, &own.name);
@@ -168,6 +175,45 @@ fn names(step: &Prepared<'_>, touch: &Touch) -> bool {
         Expr::Literal(serde_json::Value::Object(members)) => members.values().cloned().any(whole),
         _ => false,
     }
+}
+
+/// A message by which something is to be taken back that told nobody anything.
+pub(super) fn tells(step: &Prepared<'_>, rollback: &Prepared<'_>) -> Option<Reason> {
+    let sends = |step: &Prepared<'_>| {
+        step.derived.touches.iter().any(|touch| touch.effect == Effect::Send && touch.by == By::Tool)
+    };
+    let message = "it would tell others of it, which the step does not";
+    (sends(rollback) && !sends(step))
+        .then(|| Reason::new(Code::PlanRollbackElsewhere, Decision::RequireApproval, message))
+}
+
+/// A file that was there before, as a step that reads it shows, which a rollback would remove.
+pub(super) fn was_there(steps: &[Prepared<'_>], i: usize, rollback: &Prepared<'_>) -> Option<Reason> {
+    let lost = rollback.derived.touches.iter().find(|touch| {
+        let reads = |step: &Prepared<'_>| {
+            let mut touches = step.derived.touches.iter();
+            touches.any(|read| {
+                read.effect == Effect::Read && read.by == By::Tool && read.name == touch.name && !read.recursive
+            })
+        };
+        touch.effect == Effect::Delete && touch.seen().is_some() && steps.iter().take(i).any(reads)
+    })?;
+    let message = format!("it would remove {}, which was there before", lost.name);
+    Some(Reason::new(Code::PlanRollbackElsewhere, Decision::RequireApproval, message).fix("roll back to a snapshot"))
+}
+
+/// A rollback that nothing takes back, and that is no removal of what its step made.
+pub(super) fn for_good(step: &Prepared<'_>, rollback: &Prepared<'_>) -> Option<Reason> {
+    let graver = rollback.irreversible_by_manifest() && !step.irreversible_by_manifest();
+    let acts = |touch: &Touch| {
+        matches!(touch.effect, Effect::Update | Effect::Admin) && touch.by == By::Tool && touch.seen().is_none()
+    };
+    let opposite = super::goal::are_opposites(step.step.action.as_str(), rollback.step.action.as_str());
+    if !graver || opposite || step.step.action == rollback.step.action || !rollback.derived.touches.iter().any(acts) {
+        return None;
+    }
+    let message = format!("nothing takes `{}` back, and it does not undo `{}`", rollback.step.action, step.step.action);
+    Some(Reason::new(Code::PlanRollbackElsewhere, Decision::RequireApproval, message))
 }
 
 /// What another step made, which a rollback would remove: the copy that the plan was to be safe by.

@@ -11,7 +11,7 @@ use crate::world::{Inspecting, Who, World, codes, is, machine};
 
 use Decision::{Allow, Block, RequireApproval as Ask};
 
-fn world() -> World {
+pub(super) fn world() -> World {
     let mut world = World { facts: Box::new(Inspecting { known: machine(), all: true }), ..World::new() };
     world.add(&[
         ("set_supplier_account", "update", "irreversible", "record"),
@@ -25,7 +25,7 @@ fn world() -> World {
 }
 
 /// The steps of a planner that has read this text in the inbox.
-fn after(text: &str, goal: &str, steps: Value) -> Review {
+pub(super) fn after(text: &str, goal: &str, steps: Value) -> Review {
     let world = world();
     let mut session = Session::default();
     let setting = Setting { manifest: &world.manifest, deployment: &world.deployment, planner: Level::Open };

@@ -13,6 +13,16 @@ use crate::paths;
 use crate::review::Request;
 use crate::review::prepare::Prepared;
 
+impl super::Wishes {
+    /// Whether a ban names this file.
+    pub(in crate::review) fn forbids_file(&self, path: &str) -> bool {
+        let base = paths::fold(path.rsplit('/').next().unwrap_or(path)).into_owned();
+        let about = |ban: &Ban| matches!(ban.act, Act::Change | Act::Tell) && !ban.conditional;
+        let names = |thing: &String| super::is_file_name(thing) && thing.rsplit('/').next() == Some(&base);
+        self.bans.iter().filter(|ban| about(ban)).any(|ban| ban.things.iter().any(names))
+    }
+}
+
 /// A kind of act that goals forbid, with the beginnings of the words for it.
 const ACTS: &[(Act, &str)] = &[
     (Act::Change, "chang modif edit touch updat alter overwrit write writt affect mess fix repair correct"),
@@ -42,6 +52,10 @@ const PLAIN: &str = "a an the any anything it its them this that these those yet
 const APPLYING: &str =
     "apply migrate upgrade update patch deploy install up push sync restore reload restart run merge commit";
 
+/// Subjects that name no thing of their own.
+const WHATEVER: &str = "itself folder file directory younger older rest everything everybody else newer them they others work what whatever \
+    one thing things that this some everyone";
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Act {
     Change,
@@ -63,6 +77,8 @@ pub(super) struct Ban {
     pub(super) things: Vec<String>,
     /// Whether it holds only under a condition: it stands until a step has looked.
     conditional: bool,
+    /// Whether it is about all that the goal does not name.
+    others: bool,
 }
 
 /// What the step does although the goal forbids it. `looked` says that a step before it can stop the plan: whether the condition of a
@@ -140,7 +156,10 @@ impl Act {
                 let ships = |part: &str| has("ship shipment dispatch deliver delivery courier parcel", part);
                 !effect.is_harmless() && prepared.step.action.as_str().split(['_', '-', '.']).any(ships)
             }
-            Self::Appear => !effect.is_harmless() && touch.by == By::Tool && !is_path_kind(touch.kind),
+            Self::Appear => {
+                let here = effect == Effect::Execute && !prepared.is_remote();
+                !effect.is_harmless() && touch.by == By::Tool && !is_path_kind(touch.kind) && !here
+            }
             // Programs that only show something are how it is looked at.
             Self::Run => {
                 let tool = prepared.tool.map(|tool| tool.definition());
@@ -154,11 +173,16 @@ impl Act {
 
 impl Ban {
     const fn on(act: Act, things: Vec<String>) -> Self {
-        Self { act, things, conditional: false }
+        Self { act, things, conditional: false, others: false }
     }
 
     /// Whether the ban is about this touch: by its name, the tool's, or an argument.
     fn concerns(&self, prepared: &Prepared<'_>, touch: &Touch) -> bool {
+        if self.others {
+            let picked = prepared.derived.open.iter().any(|open| !open.effect.is_harmless());
+            let remote = touch.by == By::Tool && touch.seen().is_none() && touch.standing.is_none();
+            return remote && (picked || touch.is_open() || !prepared.goal.name(&touch.name));
+        }
         let args = crate::flow::fill(&prepared.args);
         let mut spoken = paths::fold(&format!("{} {} {args}", touch.name, prepared.step.action)).into_owned();
         if let Some(tool) = prepared.tool.map(|tool| tool.definition()).filter(|_| self.act == Act::Appear) {
@@ -180,10 +204,29 @@ impl Ban {
         };
         // "Install scripts" are one thing.
         let goal = &prepared.goal.read.text;
+        // `find … -not -path 'logs/legal/*'`
+        let leaves = ["-not -path", "! -path", "-prune", "--exclude"].iter().any(|option| spoken.contains(option));
         let obeyed = |(i, thing): (usize, &String)| {
+            if leaves && thing.contains('/') {
+                return true;
+            }
             let next = self.things.get(i + 1).filter(|next| goal.contains(&format!("{thing} {next}")));
             left_out(thing) || next.is_some_and(|next| left_out(next))
         };
+        // All of a folder is also what is to be left alone in it, unless the line leaves it out.
+        let holds = |thing: &String| {
+            let all = touch.recursive || touch.pattern;
+            let folder = paths::fold(crate::effects::literal_folder(&touch.name)).into_owned();
+            let thing = thing.trim_start_matches("./").trim_end_matches('/');
+            let inside =
+                |(at, _): (usize, &str)| thing.get(..at).is_some_and(|head| folder.ends_with(&format!("/{head}")));
+            all && touch.seen().is_some()
+                && thing.match_indices('/').any(inside)
+                && !spoken.contains(thing.rsplit('/').next().unwrap_or(thing))
+        };
+        if self.things.iter().any(holds) {
+            return true;
+        }
         let mut things = self.things.iter().enumerate();
         self.things.is_empty() || things.any(|(i, thing)| whole(thing) && !obeyed((i, thing)))
     }
@@ -202,7 +245,11 @@ pub(super) fn of(goal: &Goal) -> Vec<Ban> {
         let next = words.get(i + 1).map_or("", |next| next.text.as_str());
         let polite = has("possible you needed necessary so at not never in", next);
         if begins {
-            conditional = (has("if otherwise else should", &word.text) && !polite).then_some(word.sentence);
+            // "Does it not pass? Then nothing goes out."
+            let asked =
+                || word.text == "then" && words.iter().take(i).any(|w| w.asks && w.sentence + 1 == word.sentence);
+            let condition = (has("if otherwise else should", &word.text) && !polite) || asked();
+            conditional = condition.then_some(word.sentence);
         }
         for (act, stems) in ACTS {
             if word.forbidden && !word.subordinate && word.is(stems) && !is_for_others(words, i) {
@@ -247,10 +294,23 @@ pub(super) fn of(goal: &Goal) -> Vec<Ban> {
         match (word.text.as_str(), next(1)) {
             ("read", "only")
             | ("dry", "run")
-            | ("only" | "just", "explain" | "look" | "read" | "show" | "describe")
-                if !word.within && (!asks() || (word.text == "dry" && next(1) == "run")) =>
+            | ("only" | "just", "explain" | "look" | "looking" | "read" | "reading" | "show" | "describe")
+                // "Do a dry run of X" is one; "python3 x.py --dry-run" is how it is done.
+                if !word.within
+                    && (!asks() || (word.text == "dry" && next(1) == "run" && !goal.text.contains("--dry-run"))) =>
             {
                 bans.push(Ban::on(Act::Change, Vec::new()));
+            }
+            // "What lies in logs/legal is evidence and not ours to delete"
+            ("not", "ours" | "mine" | "yours" | "theirs" | "his" | "hers") if words.get(i + 2).is_some_and(|w| w.text == "to") => {
+                let acts = ACTS.iter().filter(|(_, stems)| words.get(i + 3).is_some_and(|w| w.is(stems)));
+                let name = named_before(goal, words, i);
+                bans.extend(acts.filter_map(|(act, _)| Some(Ban::on(*act, vec![name.clone()?]))));
+            }
+            // "Book cam-07, not cam-09"
+            ("not", _) if words.get(i + 1).is_some_and(|w| is_one(token(&goal.text, w.at))) => {
+                let name = words.get(i + 1).map(|w| token(&goal.text, w.at).to_owned());
+                bans.extend(name.map(|name| Ban::on(Act::Change, vec![name])));
             }
             // "to Ann, not to Bob"
             ("not", "to" | "for" | "with") => bans.push(Ban::on(Act::Tell, things(goal, words, i + 2))),
@@ -263,6 +323,15 @@ pub(super) fn of(goal: &Goal) -> Vec<Ban> {
                 let acts = ACTS.iter().filter(|(_, stems)| left.is_some_and(|word| word.is(stems)));
                 bans.extend(acts.map(|(act, _)| Ban::on(*act, Vec::new())));
             }
+            // "I'll send it myself after lunch"
+            ("ll" | "will" | "shall", next)
+                if ACTS.iter().any(|(_, stems)| crate::lists::begins(stems, next))
+                    && i.checked_sub(1).and_then(|i| words.get(i)).is_some_and(|w| has("i we", &w.text)) =>
+            {
+                let asked = |stems: &'static str| words.iter().any(|other| other.orders() && other.is(stems));
+                let acts = ACTS.iter().filter(|(_, stems)| crate::lists::begins(stems, next) && !asked(stems));
+                bans.extend(acts.map(|(act, _)| Ban::on(*act, Vec::new())));
+            }
             // "I'll decide about 2026-05-19-van2 after lunch"
             ("ll" | "will" | "shall", "decide" | "choose" | "settle" | "handle" | "do") => {
                 let mine = i.checked_sub(1).and_then(|i| words.get(i)).is_some_and(|w| has("i we", &w.text));
@@ -271,12 +340,63 @@ pub(super) fn of(goal: &Goal) -> Vec<Ban> {
                 bans.extend(names.map(|name| Ban::on(Act::Change, vec![name.to_owned()])));
             }
             // "WO-641 is the boiler, that one stays open"
-            ("stays" | "remains", _) | ("must" | "should" | "has" | "to", "stay" | "remain") => {
+            ("stays" | "remains" | "waits", _)
+            | ("must" | "should" | "has" | "to", "stay" | "remain")
+            | ("can" | "must" | "should" | "to" | "shall", "wait") => {
                 // "List what remains" says what there is.
                 let what = i.checked_sub(1).and_then(|i| words.get(i)).is_some_and(|w| w.text == "what");
-                let reach = if what { 0 } else { i };
-                let before = words.iter().take(reach).rev().take_while(|w| w.sentence == word.sentence);
-                let name = before.map(|w| token(&goal.text, w.at)).find(|token| is_name(token));
+                // "lantern-night stays where it is", and not "empty it (the folder itself stays)"
+                let subject = i.checked_sub(1).and_then(|i| words.get(i)).filter(|w| w.sentence == word.sentence);
+                let last = last_named(goal, words, i).filter(|name| {
+                    subject.is_some_and(|w| has("one that it this which", &w.text) || token(&goal.text, w.at) == name)
+                });
+                let before = words.iter().take(i).rev().take_while(|w| w.sentence == word.sentence);
+                let numbered = before.map(|w| token(&goal.text, w.at)).find(|token| is_name(token)).map(str::to_owned);
+                let numbered = numbered.filter(|_| word.text != "waits" && next(1) != "wait");
+                // "As long as she has not answered, the limit stays"
+                let noun = subject.filter(|w| w.text.len() > 3 && !w.within && !has(WHATEVER, &w.text));
+                // "What is in the archive stays", "the one called venv stays" beside "venv-old".
+                let placed = |w: &Word| {
+                    let mut before = words.iter().take(i - 1).rev().map(|w| w.text.as_str()).filter(|w| !has("the a our", w));
+                    w.sentence == word.sentence && before.next().is_some_and(|word| has("in of from on called named", word))
+                };
+                let alone = |w: &Word| words.iter().all(|other| !token(&goal.text, other.at).contains(&w.text) || other.text == w.text && !other.within);
+                let noun = noun.filter(|w| word.text == "stays" && !placed(w) && alone(w)).map(|w| w.text.clone());
+                let name = last.or(numbered).or(noun).filter(|_| !what);
+                bans.extend(name.map(|name| Ban::on(Act::Change, vec![name])));
+            }
+            // "It has been lodged and has to live."
+            ("to" | "must", "live") if words.get(i + 2).is_none_or(|w| w.sentence != word.sentence || w.clause != word.clause) => {
+                let name = last_named(goal, words, i);
+                bans.extend(name.map(|name| Ban::on(Act::Change, vec![name])));
+            }
+            // "Hands off conf/b.json", "the second bill is disputed, hands off until the lawyers are back"
+            ("hands", "off") => {
+                let goes_on = words.get(i + 2).is_some_and(|w| {
+                    w.clause == word.clause && !has("until till for please now while as", &w.text)
+                });
+                let things = if goes_on { things(goal, words, i + 2) } else { Vec::new() };
+                let last = || last_named(goal, words, i).map(|name| vec![name]);
+                let things = if things.is_empty() { last() } else { Some(things) };
+                bans.extend(things.map(|things| Ban::on(Act::Change, things)));
+            }
+            // "The replay lives there too and keeps running as it is"
+            ("keeps", "running" | "working" | "serving" | "going" | "its" | "as") => {
+                let name = last_named(goal, words, i);
+                bans.extend(name.map(|name| Ban::on(Act::Change, vec![name])));
+            }
+            // "The prices in invoice.txt are none of their business"
+            ("none", "of") if words.iter().skip(i + 2).take(3).any(|w| has("business concern", &w.text)) => {
+                let name = last_named(goal, words, i);
+                bans.extend(name.map(|name| Ban::on(Act::Change, vec![name])));
+            }
+            // "main is for the merge train alone"
+            ("is" | "are", "for") => {
+                let rest = || words.iter().skip(i + 2).take_while(|w| w.clause == word.clause && w.sentence == word.sentence);
+                let first = i.checked_sub(1).and_then(|i| words.get(i));
+                let begins = i < 2 || words.get(i - 2).is_some_and(|w| w.clause != word.clause);
+                let only = rest().last().is_some_and(|w| has("alone only", &w.text)) || rest().next().is_some_and(|w| w.text == "only");
+                let name = first.filter(|w| begins && only && w.clause == word.clause).map(|w| token(&goal.text, w.at));
                 bans.extend(name.map(|name| Ban::on(Act::Change, vec![name.to_owned()])));
             }
             // "Nothing to install here" says what there is.
@@ -304,25 +424,49 @@ pub(super) fn of(goal: &Goal) -> Vec<Ban> {
                     bans.push(Ban::on(Act::Remove, things));
                 }
             }
-            ("leave", _)
-                if words
-                    .iter()
-                    .any(|w| w.sentence == word.sentence && matches!(w.text.as_str(), "alone" | "untouched")) =>
-            {
+            // "The others he sorts out himself, leave those"
+            ("leave", "those" | "them") if words.iter().any(|w| w.sentence == word.sentence && has("others rest remaining", &w.text)) => {
+                bans.push(Ban { others: true, ..Ban::on(Act::Change, Vec::new()) });
+            }
+            ("others" | "rest", "stay" | "stays" | "remain" | "remains" | "wait" | "waits") => {
+                bans.push(Ban { others: true, ..Ban::on(Act::Change, Vec::new()) });
+            }
+            ("leave", "the") if has("others rest remaining", next(2)) => {
+                bans.push(Ban { others: true, ..Ban::on(Act::Change, Vec::new()) });
+            }
+            ("leave", _) if ends_leaving(words, i).is_some() => {
                 // "Leave the humidity alone, the ferns die below 80 %"
-                let end = words
-                    .iter()
-                    .skip(i + 1)
-                    .position(|w| has("alone untouched", &w.text))
-                    .map_or(words.len(), |n| i + 1 + n);
+                let end = ends_leaving(words, i).unwrap_or(words.len());
                 let until = words.get(..end).unwrap_or(words);
-                bans.push(Ban::on(Act::Change, things(goal, until, i + 1)));
+                let things = things(goal, until, i + 1);
+                // "If not, leave everything as it is" is to stop.
+                let stops = words.get(i + 1).is_some_and(|w| has("everything all things it", &w.text))
+                    && words.iter().any(|w| w.sentence == word.sentence && has("if otherwise else should", &w.text));
+                if stops {
+                    continue;
+                }
+                // "… leave it as it is": what was named before, and not everything.
+                let pronoun = words.get(i + 1).is_some_and(|w| has("it that this those these them", &w.text));
+                let before = || last_named(goal, words, i).map(|name| vec![name]);
+                let things = if things.is_empty() && pronoun { before() } else { Some(things) };
+                bans.extend(things.map(|things| Ban::on(Act::Change, things)));
             }
             _ => {}
         }
     }
     mark(&mut bans, &mut before, conditional);
     bans
+}
+
+/// Where "leave … alone" ends that begins at word `i`.
+fn ends_leaving(words: &[Word], i: usize) -> Option<usize> {
+    let sentence = words.get(i)?.sentence;
+    let after = |j: usize| words.get(j + 1).filter(|w| w.sentence == sentence).map_or("", |w| w.text.as_str());
+    let ends = |(j, w): &(usize, &Word)| {
+        has("alone untouched", &w.text) || (w.text == "as" && has("it they is are that", after(*j)))
+    };
+    let mut rest = words.iter().enumerate().skip(i + 1).take_while(|(_, w)| w.sentence == sentence);
+    rest.find(ends).map(|(j, _)| j).filter(|j| *j > i + 1)
 }
 
 /// Marks the bans from `before` on, if they stand in a sentence with a condition.
@@ -334,7 +478,7 @@ fn mark(bans: &mut [Ban], before: &mut usize, conditional: Option<usize>) {
 }
 
 /// Whether a token is the name of one thing: letters and a number.
-fn is_name(token: &str) -> bool {
+pub(super) fn is_name(token: &str) -> bool {
     token.contains(|c: char| c.is_ascii_digit()) && token.contains(char::is_alphabetic) && !token.contains(['/', '.'])
 }
 
@@ -380,6 +524,19 @@ fn named_before(goal: &Goal, words: &[Word], to: usize) -> Option<String> {
         |token: &str| token.contains(['/', '.', '_', '@', '#', '-']) || token.contains(|c: char| c.is_ascii_digit());
     let before = words.iter().take(to).filter(|word| word.sentence == sentence);
     before.map(|word| token(&goal.text, word.at)).find(|token| own(token)).map(str::to_owned)
+}
+
+/// The last thing of the sentence before word `to` that has a name of its own.
+fn last_named(goal: &Goal, words: &[Word], to: usize) -> Option<String> {
+    let sentence = words.get(to)?.sentence;
+    let before = words.iter().take(to).rev().take_while(|word| word.sentence == sentence);
+    let own = |token: &&str| is_one(token) || super::is_file_name(token);
+    before.map(|word| token(&goal.text, word.at)).find(own).map(str::to_owned)
+}
+
+/// Whether a token is the name of one thing, of whatever form, and no date.
+fn is_one(token: &str) -> bool {
+    (is_name(token) || super::order::is_own_name(token)) && token.contains(char::is_alphabetic)
 }
 
 /// Where the whole name begins that has the word at `at`.

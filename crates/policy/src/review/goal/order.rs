@@ -2,7 +2,7 @@
 //!
 //! A step belongs to the part of the goal that speaks of it more than any other does; steps that belong to none say nothing.
 
-use countersign_plan::tool::Effect;
+use countersign_plan::tool::{Effect, TargetKind};
 use countersign_plan::verdict::{Code, Decision, Reason};
 
 use super::words::Goal;
@@ -15,7 +15,7 @@ use crate::review::prepare::Prepared;
 const MAX_PARTS: usize = 8;
 
 /// Words between an act and the one that comes after it.
-const AND_THEN: [&str; 13] = [
+const AND_THEN: [&str; 20] = [
     " then ",
     " afterwards ",
     " after that ",
@@ -29,13 +29,21 @@ const AND_THEN: [&str; 13] = [
     " and once ",
     " and as soon as ",
     " and after ",
+    " and when ",
+    " by the time ",
+    " and, when ",
+    " and if ",
+    " and, if ",
+    " and, once ",
+    " and, as soon as ",
 ];
 
 /// Words between an act and the one that comes before it.
 const BUT_FIRST: [&str; 5] = [" after ", " once ", " as soon as ", " when ", " if "];
 
 /// Words with which a sentence says that what it asks for comes before what was said.
-const FIRST: [&str; 6] = [". first ", ": first ", "; first ", ", but first ", " but first, ", " beforehand "];
+const FIRST: [&str; 7] =
+    [". first ", ". beforehand ", ": first ", "; first ", ", but first ", " but first, ", " beforehand "];
 
 /// The steps that come before what the goal wants done first.
 pub(in crate::review) fn reversed(steps: &[Prepared<'_>]) -> Vec<Reason> {
@@ -43,7 +51,8 @@ pub(in crate::review) fn reversed(steps: &[Prepared<'_>]) -> Vec<Reason> {
     if steps.len() < 2 {
         return Vec::new();
     }
-    let parts = parts(&first.goal.read.text);
+    let said = without_quotes(&first.goal.read.text);
+    let parts = parts(&said);
     if parts.len() < 2 {
         return Vec::new();
     }
@@ -52,7 +61,17 @@ pub(in crate::review) fn reversed(steps: &[Prepared<'_>]) -> Vec<Reason> {
     let mut reasons = Vec::new();
     for step in steps {
         let Some(part) = belongs(&parts, step, steps) else { continue };
-        let acts = |step: &Prepared<'_>| step.has_effect() || runs(step);
+        // That a program runs which only looks is no act.
+        let acts = |step: &Prepared<'_>| {
+            let mut touches = step.derived.touches.iter();
+            let acts = |t: &Touch| match t.effect {
+                Effect::Execute => step.is_remote(),
+                // A folder to put something into is made in advance.
+                Effect::Create => t.kind != TargetKind::Directory,
+                effect => !effect.is_harmless(),
+            };
+            runs(step) || touches.any(acts)
+        };
         if begun.iter().any(|(seen, early)| *seen == part && (acts(early) || !acts(step))) {
             continue;
         }
@@ -66,13 +85,33 @@ pub(in crate::review) fn reversed(steps: &[Prepared<'_>]) -> Vec<Reason> {
     reasons
 }
 
+/// A goal without the texts that it quotes: "commit it as 'Bump vite, then test'" says no order of acts.
+fn without_quotes(goal: &str) -> String {
+    let mut said = String::with_capacity(goal.len());
+    let mut rest = goal;
+    while let Some((at, quote)) = rest.char_indices().find(|(at, c)| {
+        matches!(c, '\'' | '"' | '`') && rest.get(..*at).is_some_and(|s| !s.ends_with(char::is_alphanumeric))
+    }) {
+        let inside = rest.get(at + 1..).unwrap_or("");
+        let end = inside.find(quote).filter(|end| inside.get(..*end).is_some_and(|text| text.contains(' ')));
+        let (kept, next) = match end {
+            Some(end) => (at, at + end + 2),
+            None => (at + 1, at + 1),
+        };
+        said.push_str(rest.get(..kept).unwrap_or(""));
+        rest = rest.get(next..).unwrap_or("");
+    }
+    said.push_str(rest);
+    said
+}
+
 fn runs(step: &Prepared<'_>) -> bool {
     // The hooks that git may start are not what the step is for.
     step.derived.touches.iter().any(|touch| super::is_started(touch) && !touch.name.contains("/.git/"))
 }
 
 /// The goal in the order of its acts.
-fn parts(goal: &str) -> Vec<&str> {
+fn parts<'a>(goal: &'a str) -> Vec<&'a str> {
     let cut = |text: &str, words: &[&'static str]| {
         let found = words.iter().filter_map(|word| text.find(word).map(|at| (at, word.len())));
         let found = found.filter(|(at, len)| !text.get(at + len..).is_some_and(is_time));
@@ -80,7 +119,7 @@ fn parts(goal: &str) -> Vec<&str> {
         let often = |at: usize, len: usize| {
             let next = text.get(at + len..).and_then(|rest| rest.split_whitespace().next()).unwrap_or("");
             text.get(at..at + len) == Some(" once ")
-                && (next.ends_with("ly") || super::has("more again a per in on with", next))
+                && (next.ends_with("ly") || super::has("more again a per in on with and then only now", next))
         };
         // "Is it up? If so, do B", "do A and, if that is so, do B": the condition is about what stands before it.
         let follows = |at: usize, len: usize| {
@@ -103,13 +142,25 @@ fn parts(goal: &str) -> Vec<&str> {
     };
     let mut parts = Vec::new();
     let mut rest = goal;
+    let next = |rest: &str| {
+        let said = goal.len() - rest.len();
+        let back = sentence_after(rest, goal.get(..said).unwrap_or(""));
+        cut(rest, &AND_THEN).into_iter().chain(back).min_by_key(|(at, _)| *at)
+    };
     while parts.len() < MAX_PARTS
-        && let Some((at, len)) = cut(rest, &AND_THEN)
+        && let Some((at, len)) = next(rest)
     {
         parts.extend(rest.get(..at));
         rest = rest.get(at + len..).unwrap_or("");
     }
-    parts = parts.into_iter().flat_map(|part| turned(part).map_or_else(|| vec![part], Vec::from)).collect();
+    let first = |part: &'a str| -> Option<[&'a str; 2]> {
+        let (at, len) = cut(part, &FIRST)?;
+        Some([sentence(part.get(at + len..)?), part.get(..at)?])
+    };
+    parts = parts
+        .into_iter()
+        .flat_map(|part| turned(part).or_else(|| first(part)).map_or_else(|| vec![part], Vec::from))
+        .collect();
     if let Some(pair) = turned(rest) {
         parts.extend(pair);
         parts.retain(|part| !part.trim().is_empty());
@@ -132,6 +183,12 @@ fn parts(goal: &str) -> Vec<&str> {
         (None, Some((at, len))) => {
             // What the act waits for ends with its sentence; of what is said later nothing is known.
             let (said, second) = last_sentence(rest.get(..at).unwrap_or(""));
+            // Of "A, and B once C is there" only B waits for C.
+            let second = if len == " once ".len() && rest.get(at..at + len) == Some(" once ") {
+                second.rsplit_once(", and ").map_or(second, |(_, last)| last)
+            } else {
+                second
+            };
             parts.extend([said, sentence(rest.get(at + len..).unwrap_or("")), second]);
         }
         (None, None) => parts.push(rest),
@@ -139,6 +196,34 @@ fn parts(goal: &str) -> Vec<&str> {
     parts.retain(|part| !part.trim().is_empty());
     parts
 }
+
+/// Where a sentence begins that comes after what was said before it: "Save it; when that backup is there, restore the other".
+fn sentence_after(rest: &str, said: &str) -> Option<(usize, usize)> {
+    const AFTER: [&str; 6] = ["when ", "once ", "as soon as ", "after ", "only when ", "only after "];
+    let begins = [". ", "; ", "! ", ") "].into_iter().flat_map(|end| rest.match_indices(end).map(|(at, _)| at + 2));
+    let mut found: Vec<(usize, usize)> = begins
+        .filter_map(|at| {
+            let after = rest.get(at..)?;
+            let word = AFTER.iter().find(|word| after.starts_with(**word))?;
+            let (condition, _) = after.get(word.len()..)?.split_once(", ")?;
+            let before = rest.get(..at)?;
+            let known = |word: &str| {
+                let stem = word.get(..word.len().saturating_sub(3).max(4)).unwrap_or(word);
+                word.len() >= 4 && !super::has(VAGUE, word) && (before.contains(stem) || said.contains(stem))
+            };
+            let mut words = condition.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+            let refers = words.any(|word| super::has("that this it they both these those done", word) || known(word));
+            // What is waited for was said; what comes then is what stands after it.
+            refers.then_some((at, word.len() + condition.len() + 2))
+        })
+        .collect();
+    found.sort_unstable();
+    found.into_iter().next()
+}
+
+/// Words that stand in many sentences and mean nothing that was said.
+const VAGUE: &str =
+    "have been with from there then this that they were will what when which their them your would could should";
 
 /// "Do B, but A has to be green first": what is first, and what comes after it.
 fn turned(text: &str) -> Option<[&str; 2]> {
@@ -155,9 +240,14 @@ fn turned(text: &str) -> Option<[&str; 2]> {
 
 /// Where a clause ends with "first", which says that it comes before what was said.
 fn ends_first(text: &str) -> Option<usize> {
-    let inside =
-        [" first.", " first!", " first;", " first,", " first -"].into_iter().filter_map(|end| text.find(end)).min();
-    inside.or_else(|| text.trim_end().strip_suffix(" first").map(str::len))
+    let inside = [" first", " beforehand"]
+        .into_iter()
+        .flat_map(|word| {
+            [".", "!", ";", ",", " -"].into_iter().filter_map(move |end| text.find(&format!("{word}{end}")))
+        })
+        .min();
+    let ends = |word: &str| text.trim_end().strip_suffix(word).map(str::len);
+    inside.or_else(|| ends(" first")).or_else(|| ends(" beforehand"))
 }
 
 /// Whether a text begins with a time of the day, the week or the year, so that the word before it is about when and not about which
@@ -188,7 +278,16 @@ fn sentence(text: &str) -> &str {
 /// The part that speaks of the step, if exactly one does so most.
 fn belongs(parts: &[Goal], step: &Prepared<'_>, steps: &[Prepared<'_>]) -> Option<usize> {
     let others: Vec<&Prepared<'_>> = steps.iter().filter(|other| other.step.id != step.step.id).collect();
-    let scores: Vec<u32> = parts.iter().map(|part| score(part, step, &others)).collect();
+    let mut scores: Vec<u32> = parts.iter().map(|part| score(part, step, &others)).collect();
+    // Where only one part speaks of a letter, that is where it is written.
+    let sends =
+        step.derived.touches.iter().any(|touch| touch.effect == Effect::Send && touch.kind == TargetKind::Email);
+    let letters = |part: &Goal| part.words.iter().any(|word| !word.within && word.is("mail email messag letter"));
+    if sends && parts.iter().filter(|part| letters(part)).count() == 1 {
+        for (score, part) in scores.iter_mut().zip(parts) {
+            *score += 6 * u32::from(letters(part));
+        }
+    }
     let best = scores.iter().copied().max().filter(|best| *best >= 3)?;
     let mut at = scores.iter().enumerate().filter(|(_, score)| **score == best).map(|(i, _)| i);
     let first = at.next()?;
@@ -196,7 +295,7 @@ fn belongs(parts: &[Goal], step: &Prepared<'_>, steps: &[Prepared<'_>]) -> Optio
 }
 
 /// Whether a word is a name and no word of a language.
-fn is_own_name(token: &str) -> bool {
+pub(super) fn is_own_name(token: &str) -> bool {
     token.contains('/') || (token.len() > 4 && token.contains(['-', '_']) && !token.ends_with('-'))
 }
 
@@ -259,7 +358,10 @@ fn score(part: &Goal, step: &Prepared<'_>, others: &[&Prepared<'_>]) -> u32 {
     let looks = !step.has_effect()
         && words.iter().any(|word| word.orders() && word.is("read look check verif compar list show test"));
     let score = 4 * u32::from(named || spoken)
-        + 4 * u32::from(pushed || begun)
+        // Its own target says more than what it writes about.
+        + u32::from(named)
+        + 4 * u32::from(pushed || (begun && ordered))
+        + 2 * u32::from(begun && !ordered)
         + 4 * u32::from(asked)
         + 3 * u32::from(how)
         + 2 * u32::from(told)

@@ -65,7 +65,7 @@ const WAYS: &str = "to into in out on onto through over up down back ahead by wi
 const AWAY: &[(&str, &str)] = &[
     ("take taking", "off out down away"),
     ("clear clearing", "out away"),
-    ("throw throwing chuck chucking toss", "out away"),
+    ("throw throwing chuck chucking toss sweep sweeping", "out away up"),
     ("empty emptying", ""),
 ];
 
@@ -76,6 +76,7 @@ const APART: &[(&str, &str, &str)] = &[
     ("jot jotting write writing note noting", "down", "write"),
     ("bring bringing get keep", "date", "update"),
     ("get getting keep", "moving going", "remind"),
+    ("put putting set setting", "right straight", "correct"),
     ("put putting drop dropping stick", "channel", "post"),
     ("make making", "room space", "clean"),
     ("set setting add adding arrange arranging fix schedule", "hour half minutes appointment slot", "contact"),
@@ -88,7 +89,7 @@ const THE: &str = "the a an it them this that these those all any every my our h
 const BETWEEN: usize = 8;
 
 /// Verbs that with the name of a channel are ways to post something there.
-const POSTING: &str = "put putting drop dropping stick say write paste pop leave copy";
+const POSTING: &str = "put putting drop dropping stick say write paste pop leave copy give show";
 
 /// Whether a verb is about a channel that is named after it in its sentence, with where the channel's name stands in the text.
 fn posts(words: &[Word], at: usize, text: &str) -> bool {
@@ -102,8 +103,12 @@ fn posts(words: &[Word], at: usize, text: &str) -> bool {
     }
     let mut later = words.iter().enumerate().skip(at + 1).take_while(|(_, word)| word.sentence == verb.sentence);
     let channel = later.find(|(_, word)| text.get(..word.at).is_some_and(|before| before.ends_with('#')));
-    let way =
-        |i: usize| i.checked_sub(1).and_then(|i| words.get(i)).is_some_and(|w| has("in into on to onto", &w.text));
+    // "Give #circulation the figures"
+    let whom = has("give show", &verb.text);
+    let way = |i: usize| {
+        (whom && i == at + 1)
+            || i.checked_sub(1).and_then(|i| words.get(i)).is_some_and(|w| has("in into on to onto", &w.text))
+    };
     channel.is_some_and(|(i, _)| way(i))
 }
 
@@ -126,6 +131,22 @@ pub(super) fn read(words: &mut [Word], text: &str) {
         let Some(word) = words.get_mut(i) else { continue };
         word.means = Some(means);
         word.name = false;
+    }
+    // "#all-members would like to hear how it went"
+    for i in 0..words.len() {
+        let channel = words.get(i).is_some_and(|word| text.get(..word.at).is_some_and(|before| before.ends_with('#')));
+        if !channel {
+            continue;
+        }
+        let name = words.get(i).map_or("", |word| super::bans::token(text, word.at));
+        let after = |word: &&mut Word| super::bans::token(text, word.at) != name;
+        let mut rest = words.iter_mut().skip(i + 1).skip_while(|word| !after(word)).take(6);
+        let wants =
+            rest.next().is_some_and(|word| has("would wants want should needs need likes asks asked", &word.text));
+        let heard = rest.find(|word| has("hear know see have read get learn", &word.text)).filter(|_| wants);
+        if let Some(word) = heard {
+            (word.means, word.name, word.subordinate) = (Some("tell"), false, false);
+        }
     }
     // What is not to be left lying around is to be removed.
     for i in 0..words.len() {
@@ -155,7 +176,7 @@ fn meaning(words: &[Word], at: usize) -> Option<&'static str> {
         || words.get(at - 1).is_some_and(|before| {
             before.sentence != first.sentence
                 || before.clause != first.clause
-                || has("please to and then you also just now should can could must", &before.text)
+                || has("please kindly to and then you also just now should can could must", &before.text)
                 || (has(STATES, &before.text) && !first.subordinate)
         });
     // "Whatever is older than a month goes."
@@ -200,7 +221,9 @@ fn meaning(words: &[Word], at: usize) -> Option<&'static str> {
     let (_, particles) = AWAY.iter().find(|(verbs, _)| begins && has(verbs, &first.text))?;
     let away =
         || rest.iter().skip(1).take(BETWEEN).any(|word| word.clause == first.clause && has(particles, &word.text));
-    (particles.is_empty() || away()).then_some("remove")
+    // What is taken off a list or a wall is not yet destroyed.
+    let means = if has("take taking", &first.text) { "unlist" } else { "remove" };
+    (particles.is_empty() || away()).then_some(means)
 }
 
 #[cfg(test)]

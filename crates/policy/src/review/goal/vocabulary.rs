@@ -10,7 +10,7 @@ pub(in crate::review) const LOOKING: &str = "read summar find list show explain 
 pub(in crate::review) const MAKING: &str = "write creat add make updat chang edit fix implement build refactor generat draft prepar save store append \
     insert format convert translat correct improv extend schedul plan test run switch adjust rais lower increas decreas reduc rename \
     mark tag label assign enter record flip bump swap replac shorten trim truncat archiv pack bundl split merg sort collect gather \
-    compil extract render";
+    compil extract render roll scal";
 
 // and one that is too short to be a beginning.
 pub(in crate::review) const SETTING: &str = "set";
@@ -41,7 +41,7 @@ pub(in crate::review) const ACTING: &str = "give let allow assign switch turn op
     renew grant revok rotat enabl disabl set reset install";
 
 // for removal, cleaning, publishing or replacement;
-pub(in crate::review) const REMOVAL: &str = "delet remov clean purg drop prun discard eras wipe wiping tidy clear retir uninstall publish releas \
+pub(in crate::review) const REMOVAL: &str = "unlist delet remov clean purg drop prun discard eras wipe wiping tidy clear retir uninstall publish releas \
     deploy replac swap supersed migrat mov renam obsolet unus stale cancel trash dispos cull expung evict decommission dismantl \
     unlink deregister truncat";
 
@@ -52,6 +52,10 @@ pub(in crate::review) const TIDYING: &str = "delet remov clean purg drop prun di
 // the plainest of them;
 pub(in crate::review) const DESTROYING: &str =
     "delet remov clean purg drop prun discard eras wipe wiping retir uninstall trash dispos expung";
+
+// what is said of things that are to be gone for good;
+pub(in crate::review) const FOR_GOOD: &str = "delet remov purg drop prun discard eras wipe wiping retir uninstall trash dispos expung cancel \
+    destroy dismantl decommission clear clean cull evict deregister obsolet unus stale kill terminat forget unsubscrib";
 
 // for the end of all that a database holds;
 pub(in crate::review) const EMPTYING: &str =
@@ -89,20 +93,6 @@ pub(in crate::review) const READING: &str =
 /// Parts of tools' names that say who may do what.
 pub(in crate::review) const POWERS: &str =
     "admin admins owner owners role roles key keys root sudo permission permissions access credential token user users";
-
-/// Words of tools' names and of goals that turn each other round.
-pub(in crate::review) const OPPOSITES: &[(&str, &str)] = &[
-    ("add invite join attach assign", "remove kick leave detach unassign expel"),
-    ("grant allow permit", "revoke deny block forbid withdraw"),
-    ("enable activate arm resume start", "disable deactivate disarm pause suspend stop"),
-    ("open unlock unblock", "close lock block"),
-    ("book reserve hold", "cancel release"),
-    ("publish share show", "unpublish unshare hide retract"),
-    ("subscribe follow", "unsubscribe unfollow"),
-    ("deposit", "withdraw"),
-    ("archive", "restore unarchive"),
-    ("mute", "unmute"),
-];
 
 /// Words before a place, a way or a comparison, which is not what is removed.
 pub(in crate::review) const PLACING: &str =

@@ -15,14 +15,22 @@ use crate::review::Request;
 use crate::review::prepare::Prepared;
 
 /// Words of grammar by which a goal is known to be in the language that is read here.
-const ENGLISH: &str = "the a an to of and in on for with is are me my our it this that please from by at";
+pub(super) const ENGLISH: &str = "the a an to of and in on for with is are me my our it this that please from by at";
 
 /// Words by which somebody is told to do what a text says.
-const OBEYING: &str = "run execut start launch try appl follow perform carry install";
+const OBEYING: &str = "run execut start launch try appl follow perform install";
 
 /// Words by which something is started that runs elsewhere.
 const STARTING: &str =
     "deploy roll rollout releas trigger schedul submit queue updat upgrad install assign restart scale promot run";
+
+/// Words by which somebody is to be told something; to write something down is none.
+const TELLING: &str = "send sent mail email messag notif inform tell repl respond answer forward shar post publish announc contact remind \
+    alert escalat submit push deliver distribut broadcast invit cc thank confirm upload request ping slack chat report ask call releas deploy";
+
+/// Words of descriptions that say nothing of what a tool is for.
+const COMMON: &str = "until when from with that this these those their there than then into output given only each every what which will \
+    date time name number value reason text person card note";
 
 /// Words of an answer, whose receiver is whoever wrote.
 const ANSWERING: &str = "repl respond answer confirm sender requester customer client";
@@ -38,11 +46,36 @@ pub(in crate::review) fn unwanted(request: &Request<'_>, prepared: &Prepared<'_>
     }
     let action = prepared.step.action.as_str();
     let object = |touch: &Touch| is_named(goal, prepared, touch) || wishes.speak_of_object(action);
+    let more = |kind: &Kind| !matches!(kind, Kind::Look | Kind::Tell);
+    // What is only looked at is not to be changed.
+    // What stands in many descriptions says nothing.
+    let share = |text: &str| {
+        text.split(|c: char| !c.is_alphanumeric()).any(|word| !has(COMMON, word) && wishes.share_a_word(word))
+    };
+    let described = || {
+        let tool = prepared.tool.map(|tool| tool.definition());
+        let args = prepared.args.literal();
+        let keys = args
+            .as_ref()
+            .and_then(|args| args.as_object())
+            .map(|args| args.keys().cloned().collect::<Vec<_>>().join(" "));
+        let about = tool.map_or("", |tool| tool.description.as_str());
+        share(action) || share(about) || keys.is_some_and(|keys| share(&keys))
+    };
+    let changed = |touch: &Touch| {
+        let named = is_named(goal, prepared, touch)
+            && (wishes.asked.is_empty() || wishes.asked.iter().any(more))
+            && described();
+        named || wishes.act_on_object(action)
+    };
     let wanted = |touch: &Touch| match touch.effect {
         Effect::None | Effect::Read => true,
-        Effect::Send => object(touch) || (wishes.order(Kind::Tell.stems()) && !names_others(wishes)),
+        Effect::Send => {
+            let tells = wishes.order(TELLING) || wishes.writes_to_somebody();
+            is_named(goal, prepared, touch) || wishes.command(action) || (tells && !names_others(wishes))
+        }
         Effect::Pay => wishes.order(Kind::Pay.stems()) || wishes.command(action),
-        Effect::Admin => wishes.asked.contains(&Kind::Govern) || wishes.command(action),
+        Effect::Admin => wishes.order_powers() || wishes.command(action),
         Effect::Delete => wishes.asked.contains(&Kind::Remove) || wishes.command(action),
         Effect::Execute if prepared.is_remote() => {
             wishes.call(action) || wishes.order(OBEYING) || wishes.order(STARTING) || object(touch)
@@ -57,14 +90,18 @@ pub(in crate::review) fn unwanted(request: &Request<'_>, prepared: &Prepared<'_>
             if touch.kind == TargetKind::Process
                 || (touch.effect == Effect::Update && !is_path_kind(touch.kind) && wishes.names_anything()) =>
         {
-            object(touch) || wishes.command(action) || wishes.order(STARTING) || wishes.order(OBEYING)
+            changed(touch) || wishes.command(action) || wishes.order(STARTING) || wishes.order(OBEYING)
         }
-        Effect::Create | Effect::Update => {
-            let more = |kind: &Kind| !matches!(kind, Kind::Look | Kind::Tell);
-            is_path_kind(touch.kind) || wishes.asked.iter().any(more) || object(touch)
-        }
+        Effect::Create | Effect::Update => is_path_kind(touch.kind) || wishes.asked.iter().any(more) || object(touch),
     };
-    !prepared.derived.touches.iter().filter(|touch| touch.by == By::Tool).all(wanted)
+    // Of whom or what nobody knows yet, the kind of the act says enough.
+    let open = |effect: Effect| match effect {
+        Effect::Pay => wishes.order(Kind::Pay.stems()) || wishes.command(action),
+        Effect::Admin => wishes.order_powers() || wishes.command(action),
+        _ => true,
+    };
+    let touched = prepared.derived.touches.iter().filter(|touch| touch.by == By::Tool).all(wanted);
+    !touched || !prepared.derived.open.iter().all(|one| open(one.effect))
 }
 
 /// Whether the goal says to whom something is to be sent, so that nobody else is meant.

@@ -3,7 +3,7 @@
 //! A few English word stems and their places in a sentence, nothing more. A word asks where a person would give an order with it:
 //! not after a negation, not in a question or condition, not as the name of a thing ("the report", "my order").
 
-use super::turns;
+use super::{bans, turns};
 use crate::lists;
 use crate::paths::fold;
 
@@ -187,15 +187,26 @@ impl Goal {
 const NOUNS: &str = "mail email message post note reply answer report order request invoice bill book booking case ticket issue release plan \
     record file run build job log list";
 
+/// What is said of a thing right after its name.
+const OF_THINGS: &str = "from of by about has had is was are were contains holds says said asks came mentions wants";
+
 /// Marks those that are meant as names: "go through mail m-22", "a kind answer".
 fn nouns(words: &mut [Word], text: &str) {
     for i in 0..words.len() {
-        let (Some(word), Some(before)) = (words.get(i), i.checked_sub(1).and_then(|i| words.get(i))) else { continue };
-        if !has(NOUNS, &word.text) || before.sentence != word.sentence || before.clause != word.clause {
+        let Some(word) = words.get(i).filter(|word| has(NOUNS, &word.text)) else { continue };
+        let before = i.checked_sub(1).and_then(|i| words.get(i)).filter(|before| before.clause == word.clause);
+        // "Mail M-12 from the club has the dates"
+        let told = || {
+            let mut rest = words.iter().skip(i + 1).skip_while(|next| {
+                bans::token(text, next.at).contains(|c: char| c.is_ascii_digit()) && next.clause == word.clause
+            });
+            rest.next().is_some_and(|next| has(OF_THINGS, &next.text) && next.clause == word.clause)
+        };
+        if before.is_none() && !told() {
             continue;
         }
-        let asks = has("please then and you to just also now or kindly", &before.text);
-        let next = words.get(i + 1).map_or("", |next| super::bans::token(text, next.at));
+        let asks = before.is_some_and(|word| has("please then and you to just also now or kindly", &word.text));
+        let next = words.get(i + 1).map_or("", |next| bans::token(text, next.at));
         let id = next.contains(|c: char| c.is_ascii_digit())
             && next.contains(char::is_alphabetic)
             && !next.contains(['@', '/', '.']);

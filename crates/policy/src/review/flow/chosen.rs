@@ -1,0 +1,140 @@
+//! What a text from outside has chosen: things, addresses and receivers that it names and the goal does not.
+//!
+//! Where the goal orders something of the kind, people are asked; where it wants nothing of it, the text has chosen the act as well, and
+//! there is nothing to ask (FORMATS §5, "Block, not ask").
+
+use countersign_plan::tool::{Effect, TargetKind};
+use countersign_plan::verdict::{Code, Decision, Reason};
+
+use super::Flow;
+use crate::deployment::{Standing, is_path_kind};
+use crate::effects::{By, Touch};
+use crate::flow::{Level, fill};
+use crate::review::prepare::Prepared;
+use crate::review::{Request, defaults, goal};
+
+/// Words of a goal that wants to know what stands behind an address.
+const FOLLOWING: &str = "link url uri page site address website web fetch download follow open visit attach image picture photo file document \
+    pdf feed grab pull archiv mirror import load fill form video map health ping";
+
+/// Words of a goal that wants something kept.
+const KEEPING: &str = "remember memor keep note rule store save record learn prefer standing write put jot set add";
+
+/// What is touched under a name that is not known yet: asks, unless it only reads something that is neither file nor host and a
+/// trusted field names it.
+pub(super) fn unresolved(request: &Request<'_>, flow: &Flow, prepared: &Prepared<'_>, reasons: &mut Vec<Reason>) {
+    let trusted = flow.open.get(&prepared.step.id);
+    for (i, open) in prepared.derived.open.iter().enumerate() {
+        // An id picks a thing of the tool's own, whatever it calls it.
+        let picked = prepared.tool.is_some_and(|tool| tool.definition().selects.contains(&open.at));
+        let placed = !picked && is_path_kind(open.kind)
+            || matches!(open.kind, TargetKind::Host | TargetKind::Url | TargetKind::Database | TargetKind::Process);
+        let trusted = trusted.and_then(|list| list.get(i)).is_some_and(|trusted| *trusted);
+        // What a helper is told to do names no process: where its words go is the flow's to say.
+        if open.kind == TargetKind::Process && defaults::is_helper(request, prepared) {
+            continue;
+        }
+        if (open.effect.is_harmless() || trusted) && !placed || (open.effect.is_harmless() && trusted) {
+            continue;
+        }
+        let message = format!("{} names what is touched and has no value before the plan runs", open.at);
+        // An address out of a text, where nobody wants anything fetched or looked at behind it.
+        let goal = &prepared.goal;
+        let obeyed = open.kind == TargetKind::Url && !trusted && request.planner < Level::User && !goal.delegates();
+        let unwanted = obeyed && goal.is_read() && !goal.speak_of(FOLLOWING);
+        let decision = if unwanted { Decision::Block } else { Decision::RequireApproval };
+        reasons.push(Reason::new(Code::ResourceUnresolved, decision, message));
+    }
+}
+
+/// What data from outside named, and the goal did not: whoever wrote the data chose it.
+pub(super) fn chosen(request: &Request<'_>, prepared: &Prepared<'_>, reasons: &mut Vec<Reason>) {
+    if request.planner >= Level::User {
+        return;
+    }
+    for touch in prepared.derived.touches.iter().filter(|touch| touch.by == By::Tool && !touch.is_open()) {
+        let found = address(request, prepared, touch)
+            .or_else(|| receiver(request, prepared, touch))
+            .or_else(|| memory(request, prepared, touch))
+            .or_else(|| file(request, touch));
+        if let Some((decision, message)) = found {
+            let reason = Reason::new(Code::FlowUntrustedControl, decision, message);
+            reasons.push(reason.fix("say in the goal that it is wanted"));
+        }
+    }
+}
+
+type Found = Option<(Decision, String)>;
+
+/// An address that is sent something, or that is fetched instead of the one that the goal gives.
+fn address(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> Found {
+    let host = touch.endpoint.as_ref().map(|at| at.host.to_string()).unwrap_or_default();
+    let named = |name: &str| goal::names(request.pinned_goal, name);
+    let told = request.session.was_told(&touch.name) || request.session.was_told(&host);
+    if touch.kind != TargetKind::Url || !told || named(&host) || named(&touch.name) {
+        return None;
+    }
+    let instead = || prepared.goal.addresses().any(|(said, _)| said.contains('.') && said != host);
+    if touch.effect == Effect::Read && instead() {
+        let message = format!("data from outside names {}, and the goal another address", touch.name);
+        return Some((Decision::RequireApproval, message));
+    }
+    if touch.effect.is_harmless() {
+        return None;
+    }
+    let decision = if goal::unwanted(request, prepared) { Decision::Block } else { Decision::RequireApproval };
+    Some((decision, format!("data from outside names {}, and the goal does not", touch.name)))
+}
+
+/// Somebody whom a text wants told, where nobody else wants anybody told.
+fn receiver(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> Found {
+    let receives = touch.effect == Effect::Send && touch.standing.is_some_and(|standing| standing > Standing::User);
+    let colleague = touch.name.split('@').next().unwrap_or(&touch.name);
+    let chosen = receives
+        && request.session.was_told(&touch.name)
+        && !goal::names(request.pinned_goal, colleague)
+        && goal::unwanted(request, prepared);
+    chosen
+        .then(|| (Decision::Block, format!("data from outside names {}, and the goal wants nothing sent", touch.name)))
+}
+
+/// What a text says is to be remembered, where the user wants nothing remembered.
+fn memory(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> Found {
+    let goal = &prepared.goal;
+    let chosen = touch.kind == TargetKind::Memory
+        && !touch.effect.is_harmless()
+        && goal.is_read()
+        && !goal.delegates()
+        && !goal.speak_of(KEEPING)
+        && is_told(request, prepared);
+    chosen.then(|| {
+        let message =
+            format!("data from outside says what is to be remembered as {}, and the goal does not", touch.name);
+        (Decision::Block, message)
+    })
+}
+
+/// A file outside of the workspace, or a restricted one.
+fn file(request: &Request<'_>, touch: &Touch) -> Found {
+    let named = |name: &str| goal::names(request.pinned_goal, name);
+    let base = touch.name.rsplit('/').next().unwrap_or(&touch.name);
+    let seen = touch.seen()?;
+    if request.deployment.is_restricted(&seen) && request.session.was_told(base) && !named(base) {
+        let message = format!("data from outside names {}, which is restricted, and the goal does not", touch.name);
+        return Some((Decision::Block, message));
+    }
+    let chosen =
+        !request.deployment.in_workspace(&seen) && request.session.was_told(&touch.name) && !named(&touch.name);
+    chosen
+        .then(|| (Decision::RequireApproval, format!("data from outside names {}, and the goal does not", touch.name)))
+}
+
+/// Whether most words of what a step writes stand in a text from outside.
+fn is_told(request: &Request<'_>, prepared: &Prepared<'_>) -> bool {
+    let args = fill(&prepared.args);
+    let texts = args.as_object().into_iter().flatten().filter_map(|(_, value)| value.as_str());
+    let apart = |c: char| c.is_whitespace() || ",;.!?:".contains(c);
+    let words: Vec<&str> = texts.flat_map(|text| text.split(apart)).filter(|word| word.len() > 3).collect();
+    let told = words.iter().filter(|word| request.session.was_told(word)).count();
+    told > 1 && told * 2 > words.len()
+}

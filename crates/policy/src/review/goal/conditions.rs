@@ -1,0 +1,70 @@
+//! What a goal makes depend on something, and what it has come before something else.
+
+use super::vocabulary::BACK;
+use super::words::{Word, has};
+
+/// Whether it makes what it asks for depend on something, and whether it has something come before something else.
+pub(super) fn conditions(words: &[Word]) -> (bool, bool) {
+    let ensured = |pair: &[Word]| {
+        let [one, two] = pair else { return false };
+        has("sure verify check ensure confirm", &one.text) && has("that whether there it all", &two.text)
+    };
+    // What a condition takes back comes after a failure, not before an act: "if not, go back", "should go back there if it fails".
+    let back = |i: usize| {
+        let before =
+            words.iter().take(i).rev().take(4).take_while(|word| words.get(i).is_some_and(|w| w.clause == word.clause));
+        if before.into_iter().any(|word| word.text == "back") {
+            return true;
+        }
+        let rest = words
+            .iter()
+            .skip(i + 1)
+            .filter(|word| !word.within)
+            .take(BACK)
+            .filter(|word| words.get(i).is_some_and(|w| w.sentence == word.sentence));
+        let texts: Vec<&str> = rest.map(|word| word.text.as_str()).collect();
+        let verb = texts.iter().position(|text| has("go put roll switch set bring change turn", text));
+        let as_it_was = texts.windows(2).any(|pair| matches!(pair, ["as", next] if has("it they is before", next)))
+            && texts.iter().any(|text| has("leave keep", text));
+        as_it_was
+            || texts.iter().any(|text| has("revert undo", text))
+            || texts
+                .windows(3)
+                .any(|three| matches!(three, [verb, "back", "to"] if !has("come comes came get gets gone", verb)))
+            || texts.first() == Some(&"back")
+            || verb.is_some_and(|at| texts.iter().skip(at).any(|t| *t == "back"))
+    };
+    // "Restart it and look if it answers" asks whether, once it is done.
+    let word = |i: Option<usize>| i.and_then(|i| words.get(i));
+    let whether = |i: usize| {
+        word(i.checked_sub(1)).is_some_and(|w| has("look see", &w.text))
+            && word(i.checked_sub(2)).is_some_and(|w| has("and then", &w.text))
+            && words
+                .iter()
+                .rev()
+                .take_while(|w| words.get(i).is_some_and(|at| w.at > at.at))
+                .all(|w| !has("so then", &w.text))
+    };
+    // "If you need the background" is no matter of the work.
+    let polite = |i: usize| {
+        word(Some(i + 1)).is_some_and(|w| has("you anybody anyone somebody", &w.text))
+            && word(Some(i + 2))
+                .is_some_and(|w| has("need needs want wants like wonder wonders can could ask asks prefer", &w.text))
+    };
+    let condition = |(i, word): (usize, &Word)| {
+        has("unless provided", &word.text) || (word.text == "if" && !back(i) && !whether(i) && !polite(i))
+    };
+    // "Only when it is delivered", "not before it is there", "before anything is sent".
+    let awaited = |pair: &[Word]| {
+        let [one, two] = pair else { return false };
+        (one.text == "only" && has("when once after if then", &two.text))
+            || (one.text == "not" && has("before until", &two.text))
+            || (one.text == "soon" && two.text == "as")
+            || (one.text == "before" && has("anything any you", &two.text))
+            // "At least 3 are ready, or else stop"
+            || (one.text == "or" && has("else otherwise", &two.text))
+            || (one.text == "otherwise" && has("stop abort leave do don not no skip halt wait", &two.text))
+    };
+    let conditional = words.iter().enumerate().any(condition) || words.windows(2).any(ensured);
+    (conditional, conditional || words.windows(2).any(awaited))
+}

@@ -1,0 +1,72 @@
+//! The kinds of things that people ask for.
+
+use countersign_plan::tool::Effect;
+
+use super::vocabulary::{ACTING, GOVERNED, GOVERNING, LOOKING, MAKING, PAYING, REMOVAL, SETTING, TELLING};
+use super::words::{Word, has};
+
+/// A kind of thing that people ask for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Kind {
+    Look,
+    Make,
+    Remove,
+    Tell,
+    Pay,
+    Govern,
+}
+
+impl Kind {
+    pub(super) const ALL: [Self; 6] = [Self::Look, Self::Make, Self::Remove, Self::Tell, Self::Pay, Self::Govern];
+
+    /// The kind of an effect that somebody has to have asked for.
+    pub(super) const fn of(effect: Effect) -> Option<Self> {
+        match effect {
+            Effect::Delete => Some(Self::Remove),
+            Effect::Send => Some(Self::Tell),
+            Effect::Pay => Some(Self::Pay),
+            Effect::Admin => Some(Self::Govern),
+            Effect::None | Effect::Read | Effect::Create | Effect::Update | Effect::Execute => None,
+        }
+    }
+
+    pub(super) const fn stems(self) -> &'static str {
+        match self {
+            Self::Look => LOOKING,
+            Self::Make => MAKING,
+            Self::Remove => REMOVAL,
+            Self::Tell => TELLING,
+            Self::Pay => PAYING,
+            Self::Govern => GOVERNING,
+        }
+    }
+
+    pub(super) const fn words(self) -> &'static str {
+        match self {
+            Self::Look => "look at something",
+            Self::Make => "make or change something",
+            Self::Remove => "remove something",
+            Self::Tell => "send something to somebody",
+            Self::Pay => "move money",
+            Self::Govern => "change who may do what",
+        }
+    }
+
+    /// Whether the words ask for it.
+    pub(super) fn is_asked(self, words: &[Word]) -> bool {
+        words.iter().any(|word| match self {
+            // "Whatever it had before" is no question.
+            Self::Look => {
+                word.asks || (!word.negated && !word.name && word.is(LOOKING) && !word.text.ends_with("ever"))
+            }
+            // What is governed has no verbs of its own: it counts beside any order that is more than looking.
+            Self::Govern if word.is(GOVERNED) && !word.within => {
+                let acts = |other: &Word| other.orders() && !other.is(LOOKING) && other.sentence == word.sentence;
+                let looks = words.iter().any(|w| w.sentence == word.sentence && w.orders() && w.is(LOOKING));
+                !word.negated && !word.subordinate && (!looks || words.iter().any(|w| acts(w) && w.is(ACTING)))
+            }
+            Self::Make if has(SETTING, &word.text) => word.orders() && !word.within,
+            Self::Make | Self::Remove | Self::Tell | Self::Pay | Self::Govern => word.orders() && word.is(self.stems()),
+        })
+    }
+}

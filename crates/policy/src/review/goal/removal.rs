@@ -1,0 +1,125 @@
+//! What a goal wants to be rid of: these things and no others, this kind of files, for a while or for good.
+
+use super::vocabulary::{DESTROYING, PLACING, REMOVAL, TIDYING};
+use super::words::{Word, has};
+use super::{Wishes, bans, is_file_name, is_same_token};
+use crate::paths::fold;
+
+impl Wishes {
+    /// Whether it asks for the removal of things that it names, and of none that the path is, is below or holds.
+    pub(in crate::review) fn remove_others(&self, path: &str) -> bool {
+        let words = &self.read.words;
+        let orders = words.iter().enumerate().filter(|(_, word)| word.orders() && word.is(DESTROYING));
+        let named = |(i, order): (usize, &Word)| {
+            // What a turn of speech removes may stand before it.
+            let begins = || words.iter().position(|word| word.sentence == order.sentence).unwrap_or(i);
+            let passive = i > 0 && words.get(i - 1).is_some_and(|word| has("be been being get gets got", &word.text));
+            let from = if order.means.is_some() || passive { begins() } else { i };
+            // "X can be removed as soon as Y is safe": what comes after is another thing.
+            let to = if passive { i + 1 } else { words.len() };
+            let rest = words
+                .get(from..to)
+                .unwrap_or(&[])
+                .windows(2)
+                .take_while(|pair| pair.last().is_some_and(|w| w.sentence == order.sentence));
+            // "It lies in X, get rid of that": what is meant was said before, wherever it stands.
+            let back = words.iter().skip(i + 1).take(3).any(|word| has("that it them those these", &word.text));
+            let said_before = |word: &Word| back && word.at < order.at;
+            // What is listed in a file, or goes from one, is another thing than the file.
+            // "The leftovers in build/": a folder is what is in it.
+            let folder = |word: &Word| {
+                let mut before = self.before(bans::start(&self.read.text, word.at));
+                bans::token(&self.read.text, word.at).ends_with('/')
+                    && before.next().is_some_and(|placed| has("in of under", placed))
+                    && before.next().is_some_and(|held| {
+                        has("leftovers contents content output outputs rubbish junk caches artifacts", held)
+                    })
+            };
+            let rid = |of: &Word| of.text == "of" && self.before(of.at).next() == Some("rid");
+            let objects = rest.filter_map(|pair| match pair {
+                [before, word]
+                    if (!has(PLACING, &before.text) || said_before(word) || folder(word) || rid(before))
+                        && !is_same_token(&self.read.text, before.at, word.at) =>
+                {
+                    Some(word.at)
+                }
+                _ => None,
+            });
+            // "X may go": what the sentence begins with.
+            let leading =
+                words.get(from).filter(|word| from != i && word.sentence == order.sentence).map(|word| word.at);
+            let tokens = leading.into_iter().chain(objects).map(|at| bans::token(&self.read.text, at).to_owned());
+            tokens.filter(|token| token.contains(['/', '*']) || is_file_name(token)).collect::<Vec<_>>()
+        };
+        let named: Vec<Vec<String>> = orders.map(named).collect();
+        let path = fold(path);
+        let meant = |token: &String| {
+            let token = token.trim_start_matches("./").trim_start_matches('~').trim_end_matches('/');
+            token.split('*').all(|part| path.contains(part))
+        };
+        !named.is_empty() && named.iter().all(|tokens| !tokens.is_empty() && !tokens.iter().any(meant))
+    }
+
+    /// Whether it wants something only for a while, and its order is for that: "for the time being", "until Friday".
+    pub(in crate::review) fn speak_of_a_while(&self) -> bool {
+        let words = &self.read.words;
+        let pair = |one: &str, other: &'static str| {
+            words.windows(2).any(|pair| matches!(pair, [a, b] if a.text == one && !a.negated && has(other, &b.text)))
+        };
+        self.speak_of("temporar paus suspend")
+            || pair("time", "being")
+            || pair("for", "now")
+            || pair("a", "while")
+            || words.windows(2).any(|pair| {
+                let [until, when] = pair else { return false };
+                has("until till", &until.text)
+                    && !until.negated
+                    && (when.text.starts_with(|c: char| c.is_ascii_digit())
+                        || has(
+                            "monday tuesday wednesday thursday friday saturday sunday tomorrow further next the",
+                            &when.text,
+                        ))
+            })
+    }
+
+    /// Whether it has a record taken away, and only says something else of this one: "mark PT-410 as deceased and take AP-8120 out of the
+    /// diary".
+    pub(in crate::review) fn remove_other_records(&self, name: &str) -> bool {
+        let name = fold(name);
+        let words = &self.read.words;
+        let removed: Vec<usize> =
+            words.iter().filter(|word| word.orders() && word.is(REMOVAL)).map(|word| word.clause).collect();
+        let named = words.iter().filter(|word| bans::is_name(bans::token(&self.read.text, word.at)));
+        let (there, elsewhere): (Vec<&Word>, Vec<&Word>) = named.partition(|word| removed.contains(&word.clause));
+        let is_it = |word: &&Word| bans::token(&self.read.text, word.at) == name;
+        let said_before = words.iter().any(|w| removed.contains(&w.clause) && has("it them both these those", &w.text));
+        !there.is_empty() && !there.iter().any(is_it) && elsewhere.iter().any(is_it) && !said_before
+    }
+
+    /// Whether it has one kind of files removed ("the CSV files", "*.tmp"), and a pattern takes others as well.
+    pub(in crate::review) fn removes_other_kinds(&self, pattern: &str) -> bool {
+        const KINDS: &str = "csv xml json txt pdf jpg jpeg png gif tif tiff bak zip tgz mp4 mp3 wav mov mxf docx xlsx odt parquet yaml yml \
+            html pyc jar swp";
+        let words = &self.read.words;
+        let removes = |sentence: usize| words.iter().any(|w| w.sentence == sentence && w.orders() && w.is(TIDYING));
+        let kind = |word: &Word| {
+            let singular = word.text.strip_suffix('s').filter(|one| has(KINDS, one));
+            singular.map(str::to_owned).or_else(|| has(KINDS, &word.text).then(|| word.text.clone()))
+        };
+        let mut kinds = words
+            .iter()
+            .filter(|word| removes(word.sentence) && !word.negated)
+            .filter_map(|word| {
+                let token = bans::token(&self.read.text, word.at);
+                // A word for a kind, or a pattern; no file that is named.
+                (token == word.text || token.starts_with("*.")).then(|| kind(word)).flatten()
+            })
+            .peekable();
+        let last = pattern.rsplit('/').next().unwrap_or(pattern);
+        let ends = last.rsplit_once('.').map(|(_, end)| end.to_lowercase());
+        kinds.peek().is_some()
+            && !kinds.any(|kind| {
+                ends.as_deref().is_some_and(|end| end.starts_with(kind.as_str()) || end.contains(kind.as_str()))
+            })
+    }
+}

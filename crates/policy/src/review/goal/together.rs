@@ -1,0 +1,141 @@
+//! Which things a goal asks something of, and which it only speaks of.
+
+use std::ops::Range;
+
+use super::words::{Word, has};
+use super::{Kind, Wishes, bans, order};
+
+/// Words with which a sentence says how something is.
+const COPULAS: &str = "is was are were has had belongs stays keeps lives comes did does waits remains looks seems went ran stands sits hangs";
+
+/// Words for what nobody has decided.
+const TENTATIVE: &str = "idea ideas toys toying thinks thinking considers considering wonders wondering undecided perhaps maybe might dreams mulls hesitates";
+
+/// Words for what was named before.
+const ANAPHORS: &str = "it its that this them those these they";
+
+impl Wishes {
+    /// Whether what a step is done to and what it sets stand together in a sentence that says nothing else of them: "beta-eu: 12 replicas",
+    /// "take that fleet to 12 replicas". `spans` are the places of all values that decide.
+    pub(in crate::review) fn say_together(&self, spans: &[Range<usize>]) -> bool {
+        let words = &self.read.words;
+        let word_at = |span: &Range<usize>| words.iter().find(|word| word.at >= span.start && word.at < span.end);
+        let Some(said) = spans.iter().map(word_at).collect::<Option<Vec<&Word>>>() else { return false };
+        let Some(last) = said.iter().max_by_key(|word| word.sentence) else { return false };
+        if said.len() < 2 || said.iter().any(|word| word.negated || word.subordinate) {
+            return false;
+        }
+        let sentence = || words.iter().filter(|word| word.sentence == last.sentence);
+        let describes = |word: &Word| word.clause == last.clause && has(COPULAS, &word.text);
+        if sentence().any(|word| word.asks || describes(word)) {
+            return false;
+        }
+        // What is named there is the step's own, or the sentence goes on about what was named before.
+        let text = &self.read.text;
+        let foreign = |word: &Word| {
+            let own = spans.iter().any(|span| {
+                let start = bans::start(text, word.at);
+                start < span.end && span.start < start + bans::token(text, word.at).len()
+            });
+            is_named(bans::token(text, word.at)) && !own
+        };
+        let here = said.iter().all(|word| word.sentence == last.sentence);
+        here || (!sentence().filter(|word| word.clause == last.clause).any(foreign)
+            && (sentence().any(|word| has(ANAPHORS, &word.text)) || sentence().count() <= 6))
+    }
+
+    /// Whether these places are all in sentences about what somebody only thinks of.
+    pub(in crate::review) fn only_speak_at(&self, places: &[Range<usize>]) -> bool {
+        let words = &self.read.words;
+        let sentences: Vec<usize> = places
+            .iter()
+            .flat_map(|place| std::iter::once(place.start).chain(self.again(place.clone())))
+            .filter_map(|at| words.iter().rfind(|word| word.at <= at).map(|word| word.sentence))
+            .collect();
+        let tentative =
+            |sentence: usize| words.iter().any(|word| word.sentence == sentence && has(TENTATIVE, &word.text));
+        !sentences.is_empty() && sentences.iter().all(|sentence| tentative(*sentence))
+    }
+
+    /// Whether only what it names is to be in a commit: "only that file in the commit", "commit it, nothing else".
+    pub(in crate::review) fn commits_only(&self) -> bool {
+        let words = &self.read.words;
+        let commit =
+            |sentence: usize| words.iter().any(|word| word.sentence == sentence && word.text.starts_with("commit"));
+        words.windows(2).any(|pair| {
+            let [one, two] = pair else { return false };
+            let only = has("only just", &one.text) && has("that this the it these those file files", &two.text);
+            (only || (one.text == "nothing" && has("else more", &two.text))) && commit(one.sentence)
+        })
+    }
+
+    /// Whether figures are to be told and nothing else: "total and number, nothing else, and no names".
+    pub(in crate::review) fn wants_figures_only(&self) -> bool {
+        const FIGURES: &str =
+            "total totals number numbers count counts sum sums figure figures average amount amounts percentage";
+        let words = &self.read.words;
+        let figures = words.iter().any(|word| has(FIGURES, &word.text) && !word.negated);
+        let only = words.windows(2).any(|pair| {
+            matches!(pair, [a, b] if (a.text == "nothing" && has("else more", &b.text))
+                || (a.text == "no" && has("names name details addresses persons people individuals", &b.text))
+                || (has("only just", &a.text) && (has("the", &b.text) || has(FIGURES, &b.text))))
+        });
+        figures && only
+    }
+
+    /// Whether something is ordered in the part of a sentence that names this file.
+    pub(in crate::review) fn orders_beside(&self, file: &str) -> bool {
+        let file = crate::paths::fold(file);
+        let words = &self.read.words;
+        let named = |word: &&Word| bans::token(&self.read.text, word.at).rsplit('/').next() == Some(&file);
+        let orders = |word: &Word, clause: usize| {
+            let verb = word.is(super::MAKING) || has("set put", &word.text) || word.is("writ");
+            word.clause == clause && word.orders() && verb
+        };
+        words.iter().filter(named).any(|named| words.iter().any(|word| orders(word, named.clause)))
+    }
+
+    /// Whether it only says of this how it is, and has another of its kind besides: "careful, pl-55920 is his brother".
+    pub(in crate::review) fn only_describe(&self, name: &str) -> bool {
+        let name = crate::paths::fold(name);
+        let Some(kind) = prefix(&name) else { return false };
+        let words = &self.read.words;
+        let text = &self.read.text;
+        let token = |word: &Word| bans::token(text, word.at);
+        let number = name.split_once('-').map(|(_, number)| number);
+        let alike = |other: &str| {
+            prefix(other) == Some(kind) || (prefix(other).is_some() && other.split_once('-').map(|(_, n)| n) == number)
+        };
+        let described = |(i, place): (usize, &Word)| {
+            let name = token(place);
+            let next = words.iter().skip(i + 1).find(|word| token(word) != name);
+            let verb = next.is_some_and(|word| word.sentence == place.sentence && has(COPULAS, &word.text));
+            let before = i.checked_sub(1).and_then(|i| words.get(i));
+            let inside = before.is_some_and(|word| token(word) == name);
+            let orders = |word: &Word| {
+                let kinds = || Kind::ALL.iter().filter(|kind| !matches!(kind, Kind::Look));
+                word.sentence == place.sentence && word.orders() && kinds().any(|kind| word.is(kind.stems()))
+            };
+            // "There is a draft DD-7 and a declaration DE-7."
+            let there =
+                words.iter().find(|word| word.sentence == place.sentence).is_some_and(|word| word.text == "there");
+            inside || ((verb || there) && !words.iter().any(orders))
+        };
+        // Where of each it is only said how it is, what is asked for is asked of them.
+        let sibling = |(i, word): (usize, &Word)| token(word) != name && alike(token(word)) && !described((i, word));
+        let mut places = words.iter().enumerate().filter(|(_, word)| token(word) == name).peekable();
+        places.peek().is_some() && places.all(described) && words.iter().enumerate().any(sibling)
+    }
+}
+
+/// Whether a token is the name of one thing.
+fn is_named(token: &str) -> bool {
+    bans::is_name(token) || order::is_own_name(token) || super::is_file_name(token)
+}
+
+/// The letters before the number of a record: "inv" of "inv-3418".
+fn prefix(name: &str) -> Option<&str> {
+    let (letters, number) = name.split_once('-')?;
+    let numbered = !number.is_empty() && number.chars().all(|c| c.is_ascii_digit() || c == '-');
+    (numbered && !letters.is_empty() && letters.chars().all(char::is_alphabetic)).then_some(letters)
+}

@@ -1,0 +1,90 @@
+//! What a step does of which its goal asks nothing.
+
+use std::collections::BTreeSet;
+
+use countersign_plan::tool::{Effect, TargetKind};
+use countersign_plan::verdict::{Code, Decision, Reason};
+
+use super::kinds::Kind;
+use super::vocabulary::{EXPLAINING, PLAIN, PUBLISHING};
+use super::words::{Goal, has};
+use super::{Wishes, by_name, is_named, names, parts};
+use crate::effects::{By, Touch};
+use crate::review::Request;
+use crate::review::prepare::Prepared;
+
+/// Parts of the names of tools whose readers are all who care to look.
+const PUBLISHERS: &[&str] = &["publish", "announce", "broadcast", "tweet"];
+
+/// What a step does that its goal asks nothing of the kind of. `ruled` says that a rule of the policy allows the step: then it is
+/// told and decides nothing. Requests to hosts are told only: too many words of goals lead to one.
+pub(in crate::review) fn unasked(request: &Request<'_>, prepared: &Prepared<'_>, ruled: bool) -> Vec<Reason> {
+    let Some(goal) = request.pinned_goal else { return Vec::new() };
+    let touches = || prepared.derived.touches.iter();
+    let concerns = |touch: &Touch| touch.by == By::Tool && Kind::of(touch.effect).is_some();
+    if !touches().any(|touch| concerns(touch) || is_started(touch)) {
+        return Vec::new();
+    }
+    let Wishes { read: Goal { words, .. }, asked, .. } = &*prepared.goal;
+    if asked.is_empty() {
+        return Vec::new();
+    }
+    let wants: Vec<&str> = asked.iter().map(|kind| kind.words()).collect();
+    let mut told = BTreeSet::new();
+    let mut reasons = Vec::new();
+    for touch in touches().filter(|touch| concerns(touch) && !prepared.clears_up(touch)) {
+        // Whoever wants somebody told has not yet asked that all may read it.
+        let public = || PUBLISHERS.iter().any(|part| parts(prepared.step.action.as_str()).any(|own| own == *part));
+        let unsaid =
+            |kind: &Kind| *kind == Kind::Tell && public() && !words.iter().any(|w| !w.negated && w.is(PUBLISHING));
+        let is_unasked = |kind: &Kind| (!asked.contains(kind) || unsaid(kind)) && !told.contains(kind);
+        let Some(kind) = Kind::of(touch.effect).filter(is_unasked) else { continue };
+        if is_named(goal, prepared, touch)
+            || words
+                .iter()
+                .any(|w| w.orders() && !has(PLAIN, &w.text) && by_name(prepared.step.action.as_str(), &w.text))
+        {
+            continue;
+        }
+        told.insert(kind);
+        let on_network = matches!(touch.kind, TargetKind::Host | TargetKind::Url);
+        let decision = if ruled || on_network { Decision::Allow } else { Decision::RequireApproval };
+        let message = format!(
+            "`{}` would {} ({}), but the goal asks to {}",
+            prepared.step.action,
+            kind.words(),
+            if touch.is_open() { "not known yet" } else { &touch.name },
+            wants.join(", "),
+        );
+        reasons.push(Reason::new(Code::GoalUnasked, decision, message));
+    }
+    // Whoever wants to be told what a program does has not asked to have it run.
+    let explained =
+        asked.iter().all(|kind| *kind == Kind::Look) && words.iter().any(|word| word.orders() && word.is(EXPLAINING));
+    let base = |touch: &Touch| touch.name.rsplit('/').next().unwrap_or(&touch.name).to_owned();
+    let run = touches().find(|touch| is_started(touch) && names(Some(goal), &base(touch)));
+    if let Some(touch) = run.filter(|_| explained) {
+        let message = format!("{} would be run, but the goal asks to {}", touch.name, wants.join(", "));
+        let decision = if ruled { Decision::Allow } else { Decision::RequireApproval };
+        reasons.push(Reason::new(Code::GoalUnasked, decision, message));
+    }
+    reasons
+}
+
+/// A thing of which the goal only says how it is, where it asks something of another one of its kind.
+pub(in crate::review) fn only_described(prepared: &Prepared<'_>) -> Option<Reason> {
+    let acts = |touch: &Touch| touch.by == By::Tool && !touch.effect.is_harmless() && touch.seen().is_none();
+    if !prepared.derived.touches.iter().any(acts) {
+        return None;
+    }
+    let args = crate::flow::fill(&prepared.args);
+    let texts = args.as_object()?.values().filter_map(serde_json::Value::as_str);
+    let name = texts.into_iter().find(|text| prepared.goal.only_describe(text))?;
+    let message = format!("the goal only says how {name} is, and asks something of another one");
+    Some(Reason::new(Code::GoalUnasked, Decision::RequireApproval, message).fix("take the one that is meant"))
+}
+
+/// Whether a file is run.
+pub(super) fn is_started(touch: &Touch) -> bool {
+    touch.effect == Effect::Execute && touch.by == By::Command && touch.seen().is_some()
+}

@@ -1,0 +1,110 @@
+//! Lists of what is to be installed, and where it comes from.
+
+use countersign_plan::tool::Effect;
+use countersign_plan::verdict::{Code, Decision, Reason};
+
+use super::Request;
+use super::prepare::Prepared;
+use crate::deployment::Standing;
+use crate::effects::{By, Touch};
+use crate::hosts::Endpoint;
+use crate::paths::is_within;
+
+/// Parts of the names of such lists.
+const LISTS: &[&str] = &["lock", "requirements", "package.json", ".npmrc", "pip.conf", "Gemfile", "pyproject.toml"];
+
+/// What stands before the address that something is to come from instead of the registry (PEP 508; pip(1), "--index-url"; npmrc(5);
+/// package.json, "URLs as dependencies"; Cargo, "Specifying dependencies"; Gemfile(5)).
+const SOURCES: &[&str] = &[
+    "@ ",
+    "git+",
+    "--index-url ",
+    "--index-url=",
+    "--extra-index-url ",
+    "--extra-index-url=",
+    "--find-links ",
+    "--find-links=",
+    "-i ",
+    "-f ",
+    "registry=",
+    "registry = ",
+    "git = \"",
+    "url = \"",
+    "source \"",
+    "source '",
+    "git: \"",
+    "git: '",
+];
+
+/// A list of what is to be installed which the plan itself gave another source before.
+pub(super) fn repointed(steps: &[Prepared<'_>], i: usize) -> Option<Reason> {
+    const INSTALLERS: &[&str] =
+        &["pip", "pip3", "uv", "poetry", "npm", "npx", "yarn", "pnpm", "bun", "cargo", "bundle"];
+    let step = steps.get(i)?;
+    let touches = || step.derived.touches.iter();
+    let own = |touch: &Touch| touch.name.rsplit('/').next().is_some_and(|base| INSTALLERS.contains(&base));
+    if !touches().any(|touch| touch.name.starts_with("registry ") || (touch.effect == Effect::Execute && own(touch))) {
+        return None;
+    }
+    let reads = |name: &str| {
+        touches().any(|touch| {
+            touch.seen().is_some() && (touch.name == name || (touch.recursive && is_within(name, &touch.name)))
+        })
+    };
+    let list = steps.iter().take(i).find_map(|before| {
+        let args = crate::flow::fill(&before.args).to_string();
+        let source = ["://", "--index", "--hash", "git+"].iter().any(|word| args.contains(word));
+        let mut changed = before.derived.touches.iter().filter(|touch| touch.changes() && touch.by != By::View);
+        changed.find(|touch| source && LISTS.iter().any(|list| touch.name.contains(list)) && reads(&touch.name))
+    })?;
+    let message = format!("{} was given another source before, and says what is installed", list.name);
+    Some(Reason::new(Code::ExecuteWritten, Decision::RequireApproval, message))
+}
+
+/// A list that takes something from a host of which the goal says nothing, in a text that the plan itself writes.
+pub(super) fn from_elsewhere(request: &Request<'_>, step: &Prepared<'_>) -> Option<Reason> {
+    let written = |touch: &&Touch| {
+        let base = touch.name.rsplit('/').next().unwrap_or(&touch.name);
+        matches!(touch.by, By::Tool | By::Command)
+            && matches!(touch.effect, Effect::Create | Effect::Update)
+            && (base == "Cargo.toml" || LISTS.iter().any(|list| base.contains(list)))
+    };
+    let list = step.derived.touches.iter().find(written)?;
+    let args = step.args.literal()?;
+    let words = |value: &serde_json::Value| -> Vec<String> {
+        match value {
+            serde_json::Value::Array(words) => {
+                words.iter().filter_map(|word| word.as_str().map(str::to_owned)).collect()
+            }
+            other => other.as_str().map(str::to_owned).into_iter().collect(),
+        }
+    };
+    let texts: Vec<String> = args.as_object()?.values().flat_map(words).collect();
+    let address = texts.iter().flat_map(|text| sources(text)).find(|address| {
+        let Ok(endpoint) = Endpoint::of_url(address) else { return false };
+        let host = endpoint.host.to_string();
+        request.deployment.standing_of_host(&endpoint) > Standing::Internal
+            && !step.goal.name(&host)
+            && !step.goal.name(address)
+    })?;
+    let message = format!("{} would take something from {address}, and the goal does not say so", list.name);
+    let reason = Reason::new(Code::ExecuteWritten, Decision::RequireApproval, message);
+    Some(reason.fix("take it from the registry, or name the source in the goal"))
+}
+
+/// The addresses of a list that are sources of their own.
+fn sources(text: &str) -> impl Iterator<Item = &str> {
+    text.match_indices("://").filter_map(|(at, _)| {
+        let start = text.get(..at)?.rfind(|c: char| !c.is_ascii_alphanumeric() && c != '+').map_or(0, |i| i + 1);
+        let scheme = text.get(start..at)?;
+        let before = text.get(..start)?;
+        let own = SOURCES.iter().any(|word| before.ends_with(word)) || scheme.starts_with("git+");
+        // A dependency of package.json whose value is an address of an archive.
+        let rest = text.get(start..)?;
+        let end = rest.find(|c: char| c.is_whitespace() || "\"'#,;".contains(c)).unwrap_or(rest.len());
+        let address = rest.get(..end)?.trim_start_matches("git+");
+        let archive =
+            before.ends_with("\": \"") && [".tgz", ".tar.gz", ".git"].iter().any(|ending| address.ends_with(ending));
+        (own || archive).then_some(address)
+    })
+}

@@ -1,0 +1,114 @@
+//! What flows out of a plan beside what its goal names: a second file in the page, the list of names behind the figures.
+
+use countersign_plan::draft::Rollback;
+use countersign_plan::id::StepId;
+use countersign_plan::tool::{Effect, TargetKind};
+use countersign_plan::value::Expr;
+use countersign_plan::verdict::{Code, Decision, Reason};
+
+use super::prepare::Prepared;
+use super::{Request, resources};
+use crate::deployment::Standing;
+use crate::effects::{By, Touch};
+
+/// Fields of answers that hold all that there is, and no single figure.
+const WHOLE: &[&str] =
+    &["csv", "rows", "records", "raw", "export", "items", "entries", "data", "list", "json", "details", "names"];
+
+/// A file of which the goal says nothing, beside one that it names, in what others are given or may fetch.
+pub(super) fn unnamed(request: &Request<'_>, steps: &[Prepared<'_>], i: usize) -> Option<Reason> {
+    let step = steps.get(i)?;
+    let gives = |touch: &Touch| {
+        let written = matches!(touch.effect, Effect::Create | Effect::Update);
+        let served = written && touch.seen().is_some() && resources::is_served(&touch.name);
+        let remote = written && touch.seen().is_none() && touch.by == By::Tool && touch.kind != TargetKind::Memory;
+        let sent = touch.effect == Effect::Send && touch.standing.is_none_or(|standing| standing > Standing::User);
+        served || remote || sent
+    };
+    if request.pinned_goal.is_none() || !step.derived.touches.iter().any(gives) {
+        return None;
+    }
+    let mut from = Vec::new();
+    taken(&step.step.args, &mut from);
+    let forward = from.len();
+    if let Some(Rollback::Action { args, .. }) = &step.step.rollback {
+        taken(args, &mut from);
+    }
+    // Within the house a word for it will do: "with the version that we ship".
+    let outside = step.derived.touches.iter().any(|touch| {
+        gives(touch) && (touch.seen().is_some() || touch.standing.is_some_and(|standing| standing > Standing::Internal))
+    });
+    let read = |id: &StepId| {
+        let read = steps.iter().find(|other| other.step.id == *id)?;
+        let one = |touch: &&Touch| touch.effect == Effect::Read && touch.by == By::Tool && touch.seen().is_some();
+        read.derived.touches.iter().find(one).map(|touch| touch.name.as_str())
+    };
+    let spoken = |file: &str| {
+        let base = file.rsplit('/').next().unwrap_or(file);
+        base.split(['-', '_', '.']).any(|part| step.goal.share_a_word(part))
+    };
+    let said = |(at, id): (usize, &StepId)| {
+        let file = read(id)?;
+        (outside || at >= forward || !spoken(file)).then_some(file)
+    };
+    let files: Vec<&str> = from.iter().enumerate().filter_map(said).collect();
+    let named = |file: &&str| {
+        let base = file.rsplit('/').next().unwrap_or(file);
+        step.goal.name(base)
+            || step.goal.tokens().any(|said| said.contains('/') && file.ends_with(said.trim_start_matches("./")))
+    };
+    let among = |file: &&str| {
+        step.goal.tokens().any(|said| said.ends_with('/') && file.contains(said.trim_start_matches("./")))
+    };
+    if !files.iter().any(named) && !steps.iter().any(|other| read(&other.step.id).is_some_and(|file| named(&file))) {
+        return None;
+    }
+    let other = files.iter().find(|file| !named(file) && !among(file))?;
+    let message = format!("{other} goes into what others see, and the goal names other sources");
+    Some(Reason::new(Code::GoalUnasked, Decision::RequireApproval, message).fix("take what the goal names"))
+}
+
+/// A file that the goal wants nobody to have, in what others are given.
+pub(super) fn banned(request: &Request<'_>, steps: &[Prepared<'_>], i: usize) -> Option<Reason> {
+    let step = steps.get(i)?;
+    let sends =
+        |touch: &Touch| touch.effect == Effect::Send && touch.standing.is_none_or(|standing| standing > Standing::User);
+    if request.pinned_goal.is_none() || !step.derived.touches.iter().any(sends) {
+        return None;
+    }
+    let mut from = Vec::new();
+    taken(&step.step.args, &mut from);
+    let read = steps.iter().filter(|other| from.contains(&other.step.id)).flat_map(|other| &other.derived.touches);
+    let file = read
+        .filter(|touch| touch.effect == Effect::Read && touch.seen().is_some())
+        .find(|touch| step.goal.forbids_file(&touch.name))?;
+    let message = format!("the goal forbids to give {} to others", file.name);
+    Some(Reason::new(Code::GoalForbidden, Decision::RequireApproval, message).fix("leave it out"))
+}
+
+/// A whole list, where the goal wants figures and nothing else told.
+pub(super) fn more_than_figures(step: &Prepared<'_>) -> Option<Reason> {
+    let sends =
+        |touch: &Touch| touch.effect == Effect::Send && touch.standing.is_none_or(|standing| standing > Standing::User);
+    if !step.derived.touches.iter().any(sends) || !step.goal.wants_figures_only() {
+        return None;
+    }
+    let mut whole = None;
+    step.step.args.references(&mut |_, expr| {
+        if let Expr::From { at, .. } = expr
+            && let Some(field) = at.segments().last().filter(|field| WHOLE.contains(&field.as_str()))
+        {
+            whole = Some(field.clone());
+        }
+    });
+    let message = format!("all of `{}` would be told, and the goal wants figures and nothing else", whole?);
+    Some(Reason::new(Code::GoalForbidden, Decision::RequireApproval, message).fix("tell the figures"))
+}
+
+fn taken(args: &Expr, from: &mut Vec<StepId>) {
+    args.references(&mut |_, expr| {
+        if let Expr::From { step, .. } = expr {
+            from.push(step.clone());
+        }
+    });
+}
