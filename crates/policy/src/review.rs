@@ -8,6 +8,7 @@ mod around;
 mod below;
 mod bounds;
 mod carried;
+mod checks;
 mod defaults;
 mod flow;
 mod goal;

@@ -308,6 +308,11 @@ fn in_the_address(url: &str) -> Option<Effect> {
                 "delete" | "remove" | "destroy" | "drop" | "purge" | "wipe" | "erase" | "truncate" => {
                     Some(Effect::Delete)
                 }
+                "unpublish" | "publish" | "archive" | "flush" | "approve" | "reject" | "activate" | "deactivate"
+                    if values_of(query, word) =>
+                {
+                    Some(Effect::Update)
+                }
                 // `/events/88/cancel` is an act of its own.
                 "cancel" | "terminate" | "void" | "reset" | "restart" | "stop" | "start" | "close" | "refund"
                     if word.len() == verb.len() && path.trim_end_matches('/').ends_with(&format!("/{word}")) =>
@@ -321,6 +326,12 @@ fn in_the_address(url: &str) -> Option<Effect> {
             }
         })
         .max()
+}
+
+/// Whether a word is the value of a parameter that names an action.
+fn values_of(query: &str, word: &str) -> bool {
+    let names = |key: &str| matches!(key.to_ascii_lowercase().as_str(), "action" | "do" | "cmd" | "op");
+    query.split('&').filter_map(|pair| pair.split_once('=')).any(|(key, value)| names(key) && value == word)
 }
 
 /// The text of a statement with a placeholder for each reference.

@@ -168,6 +168,23 @@ impl<'a> Grounds<'a> {
 
     /// `out_of_service`, which people write in words.
     fn state(&self, name: &str, text: &str) -> Option<Range<usize>> {
+        // What the code of a currency is called (ISO 4217).
+        const CURRENCIES: &[(&str, &[&str])] = &[
+            ("EUR", &["euro", "euros", "€"]),
+            ("USD", &["dollar", "dollars", "$"]),
+            ("GBP", &["pound", "pounds", "quid", "£"]),
+            ("CHF", &["franc", "francs"]),
+            ("JPY", &["yen", "¥"]),
+        ];
+        if name == "currency" {
+            let (_, names) = CURRENCIES.iter().find(|(code, _)| *code == text)?;
+            return names.iter().find_map(|name| {
+                find_whole(&self.goal, name).or_else(|| {
+                    let sign = name.chars().all(|c| !c.is_alphabetic());
+                    sign.then(|| self.goal.find(name).map(|at| at..at + name.len())).flatten()
+                })
+            });
+        }
         let state = matches!(name, "state" | "status" | "mode" | "level" | "priority" | "kind" | "type");
         let text = fold(text);
         let worded = text.contains('_') && text.chars().all(|c| c.is_alphabetic() || c == '_');

@@ -523,7 +523,10 @@ fn restores(done: &Expr, at: &Pointer, before: &Value) -> bool {
         (Value::Number(set), Value::Number(before)) => {
             let (Some(set), Some(before)) = (set.as_f64(), before.as_f64()) else { return false };
             let alike = set * before > 0.0 && before.abs() <= 3.0 * set.abs() && set.abs() <= 3.0 * before.abs();
-            alike || before == -set || (set == 0.0 && (1.0..=5.0).contains(&before))
+            // A time that something is muted for ends with none.
+            let name = at.segments().last().map_or("", String::as_str);
+            let ends = before == 0.0 && lists::has("minutes hours days seconds duration", name);
+            alike || ends || before == -set || (set == 0.0 && (1.0..=5.0).contains(&before))
         }
         // What was switched on is switched off again; what was off may always have been.
         (Value::Bool(set), Value::Bool(before)) => *set && !before,
@@ -540,7 +543,14 @@ fn is_undecided(before: &str, set: &str) -> bool {
         "open pending new draft unassigned undecided todo backlog waiting received requested submitted";
     const DECIDED: &str = "accepted rejected approved declined denied closed resolved done cancelled canceled completed confirmed \
         finished fixed settled refused hold held paused suspended";
+    // What was put out of use is in use again.
+    const OUT: &str =
+        "disabled off inactive closed paused stopped suspended muted locked draining maintenance out_of_service";
+    const IN: &str = "active enabled on open running live normal in_service available";
     let set = set.to_lowercase();
+    if lists::has(OUT, &set) && lists::has(IN, &before.to_lowercase()) {
+        return true;
+    }
     lists::has(BEFORE, &before.to_lowercase()) && (lists::has(DECIDED, &set) || lists::has(BEFORE, &set))
 }
 

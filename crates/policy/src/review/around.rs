@@ -41,7 +41,7 @@ const GOVERNS: &str = "admin role roles permission permissions grant grants acl 
 
 /// or by which something is set going, or put to an end, in the house.
 const SETS_GOING: &str = "unlock lock open close start stop restart reboot shutdown poweroff reset arm disarm enable disable activate \
-    deactivate suspend resume terminate kill drain failover evict eject dispense launch cancel void block unblock ban unban purge wipe erase";
+    deactivate suspend resume terminate kill drain failover evict eject dispense launch cancel void block unblock ban unban purge wipe erase unpublish publish archive flush approve reject";
 
 /// Words of an address by which a service is told whom to tell of events.
 const SUBSCRIBES: &str = "webhook webhooks hook hooks callback callbacks subscription subscriptions";
@@ -94,10 +94,19 @@ fn claim(name: &str) -> Option<&'static str> {
     any(CLAIMS).then_some("claims an approval")
 }
 
+/// Whether a request is by its address an act that is asked about whatever the goal says of the address.
+pub(super) fn acts_by_address(prepared: &Prepared<'_>) -> bool {
+    let url = requested(prepared);
+    url.is_some_and(|url| by_address(prepared, &url).is_some() || told_of_events(prepared, &url).is_some())
+}
+
 /// A payment or an act of power as a plain request to a host of the house.
 fn by_address(prepared: &Prepared<'_>, url: &Url) -> Option<Reason> {
     let changes = prepared.derived.touches.iter().any(|touch| touch.endpoint.is_some() && !touch.effect.is_harmless());
     let path = url.path();
+    // `?action=unpublish` is an order as well.
+    let action = url.query_pairs().find(|(key, _)| matches!(key.as_ref(), "action" | "do" | "cmd" | "op"));
+    let path = &action.map_or_else(|| path.to_owned(), |(_, value)| format!("{path}/{value}"));
     let of_path = words(path);
     let any = |list: &'static str| of_path.iter().any(|word| has(list, word));
     if !changes || any(ASKS) {

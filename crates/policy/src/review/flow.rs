@@ -11,7 +11,7 @@ use countersign_plan::pointer::Pointer;
 use countersign_plan::verdict::{Code, Decision, Reason};
 
 use super::prepare::Prepared;
-use super::{Request, goal, judge, threats};
+use super::{Request, checks, goal, judge};
 use crate::deployment::SecrecyLevel;
 use crate::effects::{self, Derived, Scene, Touch};
 use crate::flow::{
@@ -73,7 +73,7 @@ impl Flow {
                 ruled: false,
                 unasked: (!step.goal.delegates() && !goal::unasked(request, step, false).is_empty())
                     || goal::unwanted(request, step)
-                    || goal::forbidden(request, step, || threats::is_looked_at_before(steps, i)).is_some(),
+                    || goal::forbidden(request, step, || checks::is_looked_at_before(steps, i)).is_some(),
                 undoes: None,
                 packages_named: request.authentic
                     && step

@@ -264,7 +264,13 @@ impl Wishes {
     /// Whether it orders that somebody may more or less than before.
     fn order_powers(&self) -> bool {
         let words = &self.read.words;
-        let governed = |word: &Word| word.is(GOVERNED) && !word.within && !word.negated && !word.subordinate;
+        // "Member M-0417" is somebody.
+        let somebody = |word: &Word| {
+            let next = words.iter().find(|next| next.at > word.at);
+            next.is_some_and(|next| bans::is_name(bans::token(&self.read.text, next.at)))
+        };
+        let governed =
+            |word: &Word| word.is(GOVERNED) && !word.within && !word.negated && !word.subordinate && !somebody(word);
         let acts = |word: &Word| word.orders() && word.is(ACTING);
         // "GIS access as the wiki says, and a welcome mail": no verb, and nobody else who wants it.
         let bare = |word: &Word| {
@@ -284,7 +290,14 @@ impl Wishes {
                         words.iter().rev().filter(|other| other.at < w.at && other.clause == w.clause).take(3);
                     before.any(|other| has("is are was were be been being", &other.text))
                 };
-                let ordered = |w: &Word| acts(w) && w.sentence == word.sentence && !reported(w) && !passive(w);
+                // "Put what they want as a note on the member's record"
+                let noted = |w: &Word| {
+                    let mut beside = words.iter().filter(|other| other.clause == w.clause);
+                    has("put leave write add make", &w.text)
+                        && beside.any(|other| has("note comment remark line", &other.text))
+                };
+                let ordered =
+                    |w: &Word| acts(w) && w.sentence == word.sentence && !reported(w) && !passive(w) && !noted(w);
                 governed(word) && (words.iter().any(ordered) || bare(word))
             })
     }
@@ -297,7 +310,10 @@ impl Wishes {
 
     /// Parts of the names of tools that do the opposite of what it says.
     fn opposites(&self) -> Vec<&'static str> {
-        let meant = || self.read.words.iter().filter(|word| !word.negated && !word.subordinate);
+        // "Leave" is said of many things.
+        let meant = || {
+            self.read.words.iter().filter(|word| !word.negated && !word.subordinate && !word.text.starts_with("leav"))
+        };
         let says = |list: &str| meant().any(|word| has_stem(list, &word.text));
         let turned = OPPOSITES.iter().filter_map(|(one, other)| match (says(one), says(other)) {
             (true, false) => Some(*other),
@@ -368,7 +384,10 @@ impl Wishes {
             let pointed = self.read.text.get(..start).is_some_and(|text| text.trim_end().ends_with(['>', '→']));
             let before = self.before(start).next().unwrap_or("");
             let placed = has("in called file at under", before) && self.read.words.iter().any(kept);
-            pointed || placed || has("as to into", before)
+            let compares = self.read.words.iter().any(|w| {
+                w.clause == word.clause && w.is("compar differ diff match relat accord due next close similar")
+            });
+            pointed || placed || has("as into", before) || (before == "to" && !compares)
         };
         said.any(into)
     }
@@ -406,7 +425,11 @@ fn is_file_name(token: &str) -> bool {
 /// Whether two tools of these names turn each other round.
 pub(super) fn are_opposites(one: &str, other: &str) -> bool {
     let is = |tool: &str, list: &'static str| parts(tool).any(|part| has(list, &part));
+    let undoes =
+        |one: &str, other: &str| parts(other).any(|undo| parts(one).any(|part| undo.strip_prefix("un") == Some(&part)));
     OPPOSITES.iter().any(|(a, b)| (is(one, a) && is(other, b)) || (is(one, b) && is(other, a)))
+        || undoes(one, other)
+        || undoes(other, one)
 }
 
 /// The parts of a tool's name.

@@ -13,8 +13,8 @@ use super::prepare::Prepared;
 use super::scope::StepScope;
 use super::totals::{self, Total, Totals};
 use super::{
-    Request, around, below, carried, goal, leaving, lever, likeness, packages, resources, sources, structure, threats,
-    undoing,
+    Request, around, below, carried, checks, goal, leaving, lever, likeness, packages, resources, sources, structure,
+    threats, undoing,
 };
 use crate::condition::Scope;
 use crate::effects::{self, By, Scene};
@@ -78,7 +78,7 @@ pub(super) fn step(view: &View<'_, '_>, i: usize) -> Judged {
         let ruled = rules(request, prepared, total, &mut judged);
         // Nobody's goal asks for taking back, so that rollbacks are not compared with it.
         judged.reasons.extend(goal::unasked(request, prepared, ruled));
-        judged.reasons.extend(goal::forbidden(request, prepared, || threats::is_looked_at_before(steps, i)));
+        judged.reasons.extend(goal::forbidden(request, prepared, || checks::is_looked_at_before(steps, i)));
         judged.reasons.extend(goal::only_described(prepared));
         if prepared.irreversible
             && (prepared.has_effect() || prepared.step.irreversible)
@@ -93,12 +93,12 @@ pub(super) fn step(view: &View<'_, '_>, i: usize) -> Judged {
         lever::tighten(request.policy, &mut judged.reasons, &mut judged.quorums);
         flow::settle(request, &view.flow, steps, i, &mut judged.reasons);
         judged.reasons.extend(expectations(request, prepared));
-        judged.reasons.extend(threats::vacuous(steps, i));
+        judged.reasons.extend(checks::vacuous(steps, i));
         judged.reasons.extend(threats::slipped_in(steps, i));
         judged.reasons.extend(packages::repointed(steps, i));
         judged.reasons.extend(threats::erased(prepared));
         judged.reasons.extend(packages::from_elsewhere(request, prepared));
-        judged.reasons.extend(threats::evidence(steps, i));
+        judged.reasons.extend(checks::evidence(steps, i));
         judged.reasons.extend(threats::replaced_too_late(steps, i));
         judged.reasons.extend(sources::banned(request, steps, i));
         judged.reasons.extend(totals::other_currency(prepared));
@@ -108,6 +108,8 @@ pub(super) fn step(view: &View<'_, '_>, i: usize) -> Judged {
         judged.reasons.extend(threats::sent_too_early(steps, i));
         judged.reasons.extend(threats::kept_too_late(steps, i));
         judged.reasons.extend(likeness::other_file(steps, prepared));
+        judged.reasons.extend(likeness::other_of_two(steps, i));
+        judged.reasons.extend(likeness::other_content(steps, i));
         judged.reasons.extend(likeness::other_address(prepared));
         judged.reasons.extend(rollback(request, patterns, steps, i));
     }
@@ -310,6 +312,7 @@ fn rollback(request: &Request<'_>, patterns: &Patterns, steps: &[Prepared<'_>], 
     reasons.extend(undoing::removes_other(prepared, &as_step));
     reasons.extend(undoing::for_good(prepared, &as_step));
     reasons.extend(undoing::tells(prepared, &as_step));
+    reasons.extend(undoing::unrelated(prepared, &as_step));
     // Removing what the step itself made is what a rollback is for.
     reasons.retain(|r| r.decision != Decision::Allow && !is_own_undoing(request, r, prepared, &as_step));
     reasons.extend(undoing::was_there(steps, i, &as_step));

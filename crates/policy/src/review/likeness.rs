@@ -55,6 +55,76 @@ pub(super) fn other_file(steps: &[Prepared<'_>], prepared: &Prepared<'_>) -> Opt
     )
 }
 
+/// Of two files that differ by a word ("heron-draft.csv", "heron-final.csv"), the other one than the goal says of this act: "mail the final
+/// one, and bin the draft".
+pub(super) fn other_of_two(steps: &[Prepared<'_>], i: usize) -> Option<Reason> {
+    let step = steps.get(i)?;
+    let tool = |touch: &&Touch| touch.by == By::Tool && touch.seen().is_some() && !touch.pattern;
+    let removed = || step.derived.touches.iter().filter(tool).find(|touch| touch.effect == Effect::Delete);
+    let sent = || {
+        step.derived.touches.iter().find(|touch| touch.effect == Effect::Send)?;
+        let read = steps.iter().take(i).filter(|before| super::threats::takes(step, before));
+        read.flat_map(|before| &before.derived.touches).filter(tool).find(|touch| touch.effect == Effect::Read)
+    };
+    let (touch, removes) = removed().map(|touch| (touch, true)).or_else(|| sent().map(|touch| (touch, false)))?;
+    let own = fold(touch.name.rsplit('/').next()?).into_owned();
+    let other = step
+        .goal
+        .tokens()
+        .filter_map(|token| token.rsplit('/').next())
+        .find(|other| differing(&own, other).is_some())?;
+    let (ours, theirs) = differing(&own, other)?;
+    if !step.goal.orders_the_other(removes, &ours, &theirs) {
+        return None;
+    }
+    let message = format!("the goal says this of the {theirs} one, and {} is the {ours} one", touch.name);
+    Some(Reason::new(Code::GoalUnasked, Decision::RequireApproval, message).fix("take the one that the goal says"))
+}
+
+/// The words by which two names of files differ, if it is one word of each.
+fn differing(one: &str, other: &str) -> Option<(String, String)> {
+    let parts = |name: &str| -> Vec<String> { name.split(['-', '_', '.']).map(str::to_owned).collect() };
+    let (one, other) = (parts(one), parts(other));
+    let mut differ = one.iter().zip(&other).filter(|(a, b)| a != b);
+    let (a, b) = differ.next()?;
+    let words = |word: &str| word.len() > 2 && word.chars().all(char::is_alphabetic);
+    (one.len() == other.len() && one.len() > 2 && differ.next().is_none() && words(a) && words(b))
+        .then(|| (a.clone(), b.clone()))
+}
+
+/// A copy that is called after one record and holds another one.
+pub(super) fn other_content(steps: &[Prepared<'_>], i: usize) -> Option<Reason> {
+    let step = steps.get(i)?;
+    let written = |touch: &&Touch| {
+        touch.by == By::Tool && touch.seen().is_some() && matches!(touch.effect, Effect::Create | Effect::Update)
+    };
+    let file = step.derived.touches.iter().find(written)?;
+    let base = fold(file.name.rsplit('/').next()?).into_owned();
+    let stem = base.split('.').next()?;
+    let (kind, number) = numbered(stem)?;
+    let read: Vec<&Prepared<'_>> = steps.iter().take(i).filter(|before| super::threats::takes(step, before)).collect();
+    let ids = read.iter().flat_map(|read| {
+        let args = crate::flow::fill(&read.args);
+        let texts = args.as_object().into_iter().flatten().filter_map(|(_, value)| value.as_str());
+        texts.map(|text| fold(text).into_owned()).collect::<Vec<_>>()
+    });
+    let ids: Vec<String> = ids.collect();
+    let same = |id: &String| numbered(id).is_some_and(|(own, _)| own == kind);
+    let other = ids.iter().find(|id| same(id) && numbered(id).is_some_and(|(_, n)| n != number))?;
+    if ids.iter().any(|id| id == stem) || !step.goal.name(stem) || !step.goal.name(other) {
+        return None;
+    }
+    let message = format!("{} would hold what was read of {other}", file.name);
+    Some(Reason::new(Code::GoalUnasked, Decision::RequireApproval, message).fix("keep what the name says"))
+}
+
+/// "ex-64" in its parts.
+fn numbered(name: &str) -> Option<(&str, &str)> {
+    let (kind, number) = name.split_once('-')?;
+    let digits = !number.is_empty() && number.chars().all(|c| c.is_ascii_digit());
+    (digits && !kind.is_empty() && kind.chars().all(char::is_alphabetic)).then_some((kind, number))
+}
+
 /// A repository or archive that is fetched, where the goal names another one on that host.
 pub(super) fn other_address(prepared: &Prepared<'_>) -> Option<Reason> {
     let mut texts = Vec::new();

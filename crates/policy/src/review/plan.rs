@@ -5,7 +5,7 @@ use countersign_plan::verdict::{Code, Decision, Reason};
 
 use super::bounds::Bounds;
 use super::prepare::Prepared;
-use super::{Request, goal, threats};
+use super::{Request, checks, goal, threats};
 
 /// The longest life of a plan that nobody is asked about.
 const LONG: Span = Span::from_secs(24 * 60 * 60);
@@ -37,7 +37,7 @@ pub(super) fn check(request: &Request<'_>, steps: &[Prepared<'_>]) -> Vec<Reason
     reasons.extend(Bounds::of(request.draft.privileges()).excessive(steps, request));
     reasons.extend(threats::order(steps));
     reasons.extend(goal::reversed(steps));
-    reasons.extend(threats::unchecked_digest(steps));
-    reasons.extend(threats::checked_too_late(steps));
+    reasons.extend(checks::unchecked_digest(steps));
+    reasons.extend(checks::checked_too_late(steps));
     reasons
 }

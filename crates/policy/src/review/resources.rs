@@ -45,6 +45,12 @@ pub(super) fn as_wanted(prepared: &Prepared<'_>, finding: &Reason) -> Reason {
     if is_database && spoken && !less {
         reason.decision = Decision::RequireApproval;
     }
+    // "Rebase onto origin/fix first": a branch that one works on, in the words of git, and nothing forced.
+    let rebases = finding.code == Code::ResourceHistory && finding.message.starts_with("`git rebase");
+    let forced = prepared.derived.findings.iter().any(|other| other.code == Code::ResourceHistory && other != finding);
+    if rebases && !forced && prepared.goal.order("rebas") {
+        reason.decision = Decision::Allow;
+    }
     reason
 }
 
@@ -65,7 +71,10 @@ pub(super) fn check(request: &Request<'_>, prepared: &Prepared<'_>) -> Vec<Reaso
             let message = format!("{} came from a host that nobody knows, and would be run", touch.name);
             reasons.push(Reason::new(Code::ExecuteDownloaded, Decision::Block, message));
         }
-        if touch.kind == TargetKind::Process && is_own_process(&touch.name) {
+        let killed = touch.by == By::Command
+            && ["pkill ", "killall ", "kill "].iter().any(|verb| touch.name.starts_with(verb))
+            && paths::fold(&touch.name).contains("countersign");
+        if (touch.kind == TargetKind::Process && is_own_process(&touch.name)) || killed {
             let message = format!("{} is one of Countersign's own processes", touch.name);
             reasons.push(Reason::new(Code::ResourceOwn, Decision::Block, message));
         }
@@ -287,7 +296,10 @@ fn is_foundation(path: &str, deployment: &Deployment) -> bool {
 }
 
 fn is_own_process(name: &str) -> bool {
-    name.rsplit('/').next().is_some_and(|base| paths::fold(base).starts_with("countersign"))
+    let name = paths::fold(name);
+    // `kill $(pgrep countersign)` names it as well.
+    name.rsplit('/').next().is_some_and(|base| base.starts_with("countersign"))
+        || (name.contains("${") && name.contains("countersign"))
 }
 
 /// The pattern that protects what is touched.

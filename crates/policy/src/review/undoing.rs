@@ -1,7 +1,7 @@
 //! Rollbacks that do something else than take back: what the step does not touch, does not make or does not set.
 
 use countersign_plan::pointer::Pointer;
-use countersign_plan::tool::{Effect, TargetKind};
+use countersign_plan::tool::{Driver, Effect, TargetKind};
 use countersign_plan::value::Expr;
 use countersign_plan::verdict::{Code, Decision, Reason};
 
@@ -175,6 +175,28 @@ fn names(step: &Prepared<'_>, touch: &Touch) -> bool {
         Expr::Literal(serde_json::Value::Object(members)) => members.values().cloned().any(whole),
         _ => false,
     }
+}
+
+/// A rollback by a tool of another kind: not the step's own, not its opposite, and none that removes what the step made.
+pub(super) fn unrelated(step: &Prepared<'_>, rollback: &Prepared<'_>) -> Option<Reason> {
+    let (did, back) = (step.step.action.as_str(), rollback.step.action.as_str());
+    let builtin =
+        |step: &Prepared<'_>| step.tool.is_none_or(|tool| matches!(tool.definition().driver, Driver::Builtin(_)));
+    let removes = rollback.derived.touches.iter().any(|touch| touch.effect == Effect::Delete)
+        || rollback.derived.open.iter().any(|open| open.effect == Effect::Delete);
+    const REMOVING: &str = "delete remove cancel drop withdraw unset revoke release clear undo restore revert unassign close retract rollback end";
+    let verb = back.split(['_', '-', '.']).any(|part| crate::lists::has(REMOVING, part));
+    let related = did == back
+        || super::goal::are_opposites(did, back)
+        || (makes(step) && removes)
+        || verb
+        || builtin(rollback)
+        || !rollback.has_effect();
+    if related {
+        return None;
+    }
+    let message = format!("`{back}` is neither `{did}` nor what undoes it");
+    Some(Reason::new(Code::PlanRollbackElsewhere, Decision::RequireApproval, message))
 }
 
 /// A message by which something is to be taken back that told nobody anything.

@@ -131,10 +131,13 @@ fn a_condition_is_looked_at_before_what_depends_on_it() {
         "Retire site-7 if it failed the audit",
         "Retire site-7 if not in use",
         "If nobody comes back to me, retire site-7",
+        "Retire site-7 if anybody asks for it",
     ] {
         assert_ne!(blind(goal), Allow, "{goal}");
     }
     assert_eq!(blind("Retire site-7, and if it is missed put it back"), Allow, "what comes after a failure");
+    assert_eq!(blind("Retire site-7 (CR-3, if you need the background)"), Allow, "a courtesy");
+    assert_eq!(blind("Retire site-7, would be good if that happened today"), Allow, "a wish");
 }
 
 #[test]

@@ -215,3 +215,32 @@ fn a_thing_that_a_step_has_still_to_name_is_changed_no_more_lightly() {
     let asked = plan("Set the tariff of A-4 to NIGHT-8");
     assert!(!has(&asked, Code::DefaultAsk, Ask), "{:#?}", asked.reasons);
 }
+
+#[test]
+fn a_request_to_the_houses_own_at_the_address_that_the_goal_gives_needs_nobody() {
+    let post = |url: &str| {
+        json!([
+            {"id": "r", "action": "read_file", "args": {"path": "diag/spool.txt"}},
+            {"id": "p", "action": "http_request", "args": {"method": "POST", "url": url, "body": {"$from": "r", "at": "/content"}}, "irreversible": true},
+        ])
+    };
+    let asks = |goal: &str, url: &str| {
+        plan(goal, &post(url))
+            .reasons
+            .iter()
+            .any(|reason| reason.decision != Allow && matches!(reason.code, Code::PlanIrreversible | Code::DefaultAsk))
+    };
+    let collector = "https://collector.company.example/v1/diag";
+    assert!(!asks(&format!("Post diag/spool.txt to {collector}, please"), collector));
+    assert!(asks("Post diag/spool.txt to our collector, please", collector), "which one?");
+    let pays = "https://bank.company.example/payments/transfer";
+    assert!(asks(&format!("Post diag/spool.txt to {pays}, please"), pays), "money moves");
+}
+
+#[test]
+fn what_is_only_compared_with_is_not_written() {
+    let write = |path: &str| json!([{"id": "w", "action": "write_file", "args": {"path": path, "content": "{}"}}]);
+    let goal = "Touch nothing, compare data/a.json to conf/a.json and put the answer into notes/a.md";
+    assert!(has(&plan(goal, &write("conf/a.json")), Code::GoalForbidden, Ask));
+    assert!(!has(&plan(goal, &write("notes/a.md")), Code::GoalForbidden, Ask));
+}

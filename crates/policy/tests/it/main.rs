@@ -16,6 +16,7 @@ mod goal;
 mod lessons;
 mod matrix;
 mod meant;
+mod namesakes;
 mod promises;
 mod properties;
 mod structure;

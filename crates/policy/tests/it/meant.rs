@@ -102,6 +102,7 @@ fn the_one_that_is_to_stay_as_it_is_is_not_taken_for_the_other() {
             Code::GoalForbidden,
         ),
         ("Pay BL-97, 240 EUR, to DE90 0000. BL-98 is the one with the wrong parts.", Code::GoalUnasked),
+        ("Pay BL-97, 240 EUR, to DE90 0000. As for BL-98, the lawyers are back in June.", Code::GoalUnasked),
     ] {
         assert!(has(goal, &pay("BL-98"), code), "{goal}");
         assert!(!has(goal, &pay("BL-97"), code), "{goal}");
@@ -255,4 +256,23 @@ fn what_was_emptied_is_kept_no_more() {
     }
     let write = json!({"id": "w", "action": "write_file", "args": {"path": "logs/gate.log", "content": ""}});
     assert!(has(goal, &both(&write, &zip), Code::PlanOrder));
+}
+
+#[test]
+fn what_the_condition_is_about_is_what_is_looked_at() {
+    let mut world = world();
+    world.add(&[("site_retire", "delete", "irreversible", "record")]);
+    let blind = |looked_at: &str, expect: Value| {
+        let steps = json!([
+            {"id": "look", "action": "order_get", "args": {"to": looked_at}, "expect": expect},
+            {"id": "act", "action": "site_retire", "args": {"to": "S-7"}, "needs": ["look"]},
+        ]);
+        let goal = "Provided DE-8102 stands at accepted, retire S-7. If it is anything else, stop.";
+        let review = world.plan(json!({"schema": "countersign.plan/v1", "goal": goal, "steps": steps}));
+        review.reasons.iter().any(|reason| reason.code == Code::PlanIrreversible && reason.decision != Allow)
+    };
+    let accepted = json!([{"output": "/status", "equals": "accepted"}]);
+    assert!(!blind("DE-8102", accepted.clone()));
+    assert!(blind("DE-8103", accepted), "another declaration");
+    assert!(blind("DE-8102", json!([])), "it is read, and nothing is expected of it");
 }

@@ -124,6 +124,7 @@ fn taking_back_goes_no_further_and_tells_nobody() {
     };
     assert!(elsewhere("card_freeze", "card_cancel"), "for good");
     assert!(!elsewhere("card_freeze", "card_unfreeze"));
+    assert!(elsewhere("card_freeze", "case_note"), "that undoes nothing");
     assert!(elsewhere("case_note", "case_reply"), "the customer reads it");
     assert!(!elsewhere("case_note", "case_note"));
 }
@@ -151,4 +152,45 @@ fn what_was_decided_may_be_open_again() {
     };
     assert!(says("open"));
     assert!(!says("refunded"), "that is another decision");
+}
+
+#[test]
+fn what_was_put_out_of_use_is_in_use_again() {
+    use countersign_plan::draft::Draft;
+    use countersign_policy::flow::Level;
+    use countersign_policy::review::{Request, review};
+    let mut world = world();
+    let tool = |name: &str, arg: &str| {
+        json!({
+            "name": name, "group": "lockers", "description": name, "args": {"type": "object", "properties": {"id": {}, arg: {}}},
+            "effect": "update", "reversibility": "compensable", "target": {"kind": "record", "arg": "/id"},
+            "controls": ["/id", format!("/{arg}")], "output": {"trust": "system", "secrecy": "internal"}, "driver": "none",
+        })
+    };
+    world
+        .manifest
+        .extend(vec![
+            tool("locker_set_mode", "mode"),
+            tool("alert_silence", "minutes"),
+            tool("fleet_scale_to", "replicas"),
+        ])
+        .unwrap();
+    let says = |goal: &str, action: &str, arg: &str, set: Value, back: Value| {
+        let args = |value: Value| json!({"id": "LK-77", arg: value});
+        let steps = json!([{"id": "s", "action": action, "args": args(set), "rollback": {"action": action, "args": args(back)}}]);
+        let draft = Draft::from_value(json!({"schema": "countersign.plan/v1", "goal": goal, "steps": steps})).unwrap();
+        let who = crate::world::Who::user();
+        let review = review(&Request { planner: Level::Open, ..world.request(&draft, Some(goal), &who) });
+        !review.reasons.iter().any(|reason| reason.code == Code::FlowUntrustedControl)
+    };
+    assert!(says("Set LK-77 to disabled", "locker_set_mode", "mode", json!("disabled"), json!("active")));
+    assert!(
+        !says("Set LK-77 to active", "locker_set_mode", "mode", json!("active"), json!("disabled")),
+        "it may have been in use"
+    );
+    assert!(says("Mute LK-77 for 60 minutes", "alert_silence", "minutes", json!(60), json!(0)));
+    assert!(
+        !says("Scale LK-77 to 60 replicas", "fleet_scale_to", "replicas", json!(60), json!(0)),
+        "nothing would run"
+    );
 }

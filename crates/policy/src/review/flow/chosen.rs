@@ -56,7 +56,8 @@ pub(super) fn chosen(request: &Request<'_>, prepared: &Prepared<'_>, reasons: &m
         let found = address(request, prepared, touch)
             .or_else(|| receiver(request, prepared, touch))
             .or_else(|| memory(request, prepared, touch))
-            .or_else(|| file(request, touch));
+            .or_else(|| file(request, touch))
+            .or_else(|| believed(request, prepared, touch));
         if let Some((decision, message)) = found {
             let reason = Reason::new(Code::FlowUntrustedControl, decision, message);
             reasons.push(reason.fix("say in the goal that it is wanted"));
@@ -127,6 +128,21 @@ fn file(request: &Request<'_>, touch: &Touch) -> Found {
         !request.deployment.in_workspace(&seen) && request.session.was_told(&touch.name) && !named(&touch.name);
     chosen
         .then(|| (Decision::RequireApproval, format!("data from outside names {}, and the goal does not", touch.name)))
+}
+
+/// What a text says, put where programs believe it: a key, a profile, a unit.
+fn believed(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> Found {
+    let base = touch.name.rsplit('/').next().unwrap_or(&touch.name);
+    let seen = touch.seen()?;
+    let chosen = !touch.effect.is_harmless()
+        && request.deployment.is_trusted(&seen)
+        && !request.deployment.in_workspace(&seen)
+        && !goal::names(request.pinned_goal, base)
+        && !prepared.goal.delegates()
+        && is_told(request, prepared);
+    chosen.then(|| {
+        (Decision::Block, format!("data from outside says what {} is to hold, and the goal does not", touch.name))
+    })
 }
 
 /// Whether most words of what a step writes stand in a text from outside.

@@ -8,7 +8,7 @@ use crate::deployment::{Confirmation, Standing, is_path_kind};
 use crate::effects::{By, Touch};
 use crate::flow::{self, Kind, Means, Sink};
 use crate::review::prepare::Prepared;
-use crate::review::{Request, goal, threats};
+use crate::review::{Request, around, checks, goal};
 
 /// Takes out the questions that the goal has answered: every value that decides is the user's or the house's, and the effect is
 /// what the goal asks for (FORMATS §5).
@@ -53,7 +53,8 @@ pub(in crate::review) fn settle(
 
 /// Whether the goal makes what is done depend on something, and nothing before the step looks at anything.
 fn is_blind(request: &Request<'_>, steps: &[Prepared<'_>], prepared: &Prepared<'_>, i: usize) -> bool {
-    prepared.goal.conditional && !request.session.has_acted() && !threats::is_looked_at_before(steps, i)
+    let unseen = || !checks::is_looked_at_before(steps, i) || checks::looks_elsewhere(steps, i);
+    prepared.goal.conditional && !request.session.has_acted() && unseen()
 }
 
 /// How a step is confirmed beforehand.
@@ -117,7 +118,15 @@ fn confirmed(
                 && touch.standing.is_some_and(|standing| standing <= Standing::Internal)
                 && goal::names(Some(goal), &touch.name))
     };
-    if reaches && acts && !by_command && !blind && touches.iter().all(given) && wishes.want_more_than_a_look() {
+    let plain = || !around::acts_by_address(prepared);
+    if reaches
+        && acts
+        && !by_command
+        && !blind
+        && touches.iter().all(given)
+        && wishes.want_more_than_a_look()
+        && plain()
+    {
         return Some(How::Request(Vec::new()));
     }
     if reaches || !acts || by_command {
@@ -249,7 +258,10 @@ fn confirmed(
     // "Block it until Friday", "take it off view": for good is more than that.
     let acts_on = |touch: &Touch| !touch.effect.is_harmless() && touch.effect != Effect::Send;
     let for_good = definition.reversibility == Reversibility::Irreversible && touches.iter().any(acts_on);
-    let less = wishes.speak_of_a_while() || (removes && !wishes.order(goal::FOR_GOOD) && !wishes.say_all_of(action));
+    // An act that nothing takes back has its own word in the goal.
+    let less = !(wishes.call(action) || wishes.say_all_of(action) || wishes.order(goal::FOR_GOOD))
+        || wishes.speak_of_a_while()
+        || (removes && !wishes.order(goal::FOR_GOOD) && !wishes.say_all_of(action));
     if is_turned_round(prepared, nodes()) || touches.iter().any(others) || (for_good && !pays && less) {
         return None;
     }

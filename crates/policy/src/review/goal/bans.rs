@@ -52,6 +52,10 @@ const PLAIN: &str = "a an the any anything it its them this that these those yet
 const APPLYING: &str =
     "apply migrate upgrade update patch deploy install up push sync restore reload restart run merge commit";
 
+/// What watches over something, and is to go on doing so.
+const GUARDS: &str =
+    "audit auditing logging alerts alerting monitoring firewall backups encryption signing verification checks";
+
 /// Subjects that name no thing of their own.
 const WHATEVER: &str = "itself folder file directory younger older rest everything everybody else newer them they others work what whatever \
     one thing things that this some everyone";
@@ -183,7 +187,12 @@ impl Ban {
             let remote = touch.by == By::Tool && touch.seen().is_none() && touch.standing.is_none();
             return remote && (picked || touch.is_open() || !prepared.goal.name(&touch.name));
         }
-        let args = crate::flow::fill(&prepared.args);
+        let mut args = crate::flow::fill(&prepared.args);
+        // What a note says of a thing does nothing to it.
+        let prose = touch.seen().is_some() && [".md", ".txt"].iter().any(|end| touch.name.ends_with(end));
+        if let Some(args) = args.as_object_mut().filter(|_| prose) {
+            args.remove("content");
+        }
         let mut spoken = paths::fold(&format!("{} {} {args}", touch.name, prepared.step.action)).into_owned();
         if let Some(tool) = prepared.tool.map(|tool| tool.definition()).filter(|_| self.act == Act::Appear) {
             spoken.extend([" ", tool.group.as_deref().unwrap_or(""), " ", &paths::fold(&tool.description)]);
@@ -362,7 +371,10 @@ pub(super) fn of(goal: &Goal) -> Vec<Ban> {
                 };
                 let alone = |w: &Word| words.iter().all(|other| !token(&goal.text, other.at).contains(&w.text) || other.text == w.text && !other.within);
                 let noun = noun.filter(|w| word.text == "stays" && !placed(w) && alone(w)).map(|w| w.text.clone());
-                let name = last.or(numbered).or(noun).filter(|_| !what);
+                // "The audit trail above all has to stay on"
+                let guard = words.iter().find(|w| w.sentence == word.sentence && w.at < word.at && has(GUARDS, &w.text));
+                let guard = guard.map(|w| w.text.clone());
+                let name = last.or(numbered).or(noun).or(guard).filter(|_| !what);
                 bans.extend(name.map(|name| Ban::on(Act::Change, vec![name])));
             }
             // "It has been lodged and has to live."
@@ -410,7 +422,14 @@ pub(super) fn of(goal: &Goal) -> Vec<Ban> {
                 let near = words.iter().skip(i + 1).take(reach);
                 let near = near.take_while(|w| w.sentence == word.sentence && w.clause == word.clause);
                 let acts = ACTS.iter().filter(|(_, stems)| near.clone().chain(last).any(|w| w.is(stems)));
-                bans.extend(acts.map(|(act, _)| Ban::on(*act, Vec::new())));
+                // "The folder approved is closed, nothing gets written there."
+                let there = words.iter().skip(i + 1).take(5).any(|w| w.sentence == word.sentence && w.text == "there");
+                let folder = words.windows(2).find(|pair| {
+                    matches!(pair, [kind, name] if has("folder directory", &kind.text) && name.sentence == word.sentence && !has(PLAIN, &name.text))
+                });
+                let name = folder.and_then(|pair| pair.last()).map(|w| token(&goal.text, w.at).to_owned());
+                let things: Vec<String> = name.or_else(|| last_named(goal, words, i)).filter(|_| there).into_iter().collect();
+                bans.extend(acts.map(|(act, _)| Ban::on(*act, things.clone())));
             }
             ("except" | "besides" | "excluding", _) | ("other", "than") | ("all", "but") | ("but", "not") => {
                 let things = things(goal, words, i + 1);

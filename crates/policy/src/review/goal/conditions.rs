@@ -7,7 +7,8 @@ use super::words::{Word, has};
 pub(super) fn conditions(words: &[Word]) -> (bool, bool) {
     let ensured = |pair: &[Word]| {
         let [one, two] = pair else { return false };
-        has("sure verify check ensure confirm", &one.text) && has("that whether there it all", &two.text)
+        has("sure verify check ensure confirm", &one.text)
+            && has("that whether there it all every everything nothing both each", &two.text)
     };
     // What a condition takes back comes after a failure, not before an act: "if not, go back", "should go back there if it fails".
     let back = |i: usize| {
@@ -26,7 +27,10 @@ pub(super) fn conditions(words: &[Word]) -> (bool, bool) {
         let verb = texts.iter().position(|text| has("go put roll switch set bring change turn", text));
         let as_it_was = texts.windows(2).any(|pair| matches!(pair, ["as", next] if has("it they is before", next)))
             && texts.iter().any(|text| has("leave keep", text));
-        as_it_was
+        // "If it goes wrong just leave Merle in"
+        let fails = texts.iter().take(5).any(|text| has("wrong fails failed breaks misbehaves misfires crashes", text));
+        (fails && texts.iter().any(|text| has("leave keep stop", text)))
+            || as_it_was
             || texts.iter().any(|text| has("revert undo", text))
             || texts
                 .windows(3)
@@ -47,19 +51,23 @@ pub(super) fn conditions(words: &[Word]) -> (bool, bool) {
     };
     // "If you need the background" is no matter of the work.
     let polite = |i: usize| {
-        word(Some(i + 1)).is_some_and(|w| has("you anybody anyone somebody", &w.text))
+        word(Some(i + 1)).is_some_and(|w| w.text == "you")
             && word(Some(i + 2))
                 .is_some_and(|w| has("need needs want wants like wonder wonders can could ask asks prefer", &w.text))
     };
+    // "It would be good if that happened today"
+    let wished =
+        |i: usize| word(i.checked_sub(1)).is_some_and(|w| has("good nice great glad helpful lovely best", &w.text));
     let condition = |(i, word): (usize, &Word)| {
-        has("unless provided", &word.text) || (word.text == "if" && !back(i) && !whether(i) && !polite(i))
+        has("unless provided", &word.text) || (word.text == "if" && !back(i) && !whether(i) && !polite(i) && !wished(i))
     };
     // "Only when it is delivered", "not before it is there", "before anything is sent".
     let awaited = |pair: &[Word]| {
         let [one, two] = pair else { return false };
-        (one.text == "only" && has("when once after if then", &two.text))
+        (one.text == "only" && has("when once after if then in", &two.text))
             || (one.text == "not" && has("before until", &two.text))
             || (one.text == "soon" && two.text == "as")
+            || (one.text == "after" && has("it they", &two.text))
             || (one.text == "before" && has("anything any you", &two.text))
             // "At least 3 are ready, or else stop"
             || (one.text == "or" && has("else otherwise", &two.text))

@@ -72,7 +72,14 @@ pub(in crate::review) fn reversed(steps: &[Prepared<'_>]) -> Vec<Reason> {
             };
             runs(step) || touches.any(acts)
         };
-        if begun.iter().any(|(seen, early)| *seen == part && (acts(early) || !acts(step))) {
+        // A check that has its own word there is no part of what was done before it.
+        let checks = |step: &Prepared<'_>| {
+            !acts(step) && !step.is_remote() && step.derived.touches.iter().any(|touch| touch.effect == Effect::Execute)
+        };
+        if begun
+            .iter()
+            .any(|(seen, early)| *seen == part && (acts(early) || !acts(step)) && (!checks(step) || checks(early)))
+        {
             continue;
         }
         if let Some((_, early)) = begun.iter().find(|(seen, early)| *seen > part && acts(early)) {
@@ -93,7 +100,10 @@ fn without_quotes(goal: &str) -> String {
         matches!(c, '\'' | '"' | '`') && rest.get(..*at).is_some_and(|s| !s.ends_with(char::is_alphanumeric))
     }) {
         let inside = rest.get(at + 1..).unwrap_or("");
-        let end = inside.find(quote).filter(|end| inside.get(..*end).is_some_and(|text| text.contains(' ')));
+        let last = rest.get(..at).and_then(|s| s.split_whitespace().next_back()).unwrap_or("");
+        // A line that is to be run is an act.
+        let runs = quote == '`' || super::has("run execute call start do then and first", last);
+        let end = inside.find(quote).filter(|end| !runs && inside.get(..*end).is_some_and(|text| text.contains(' ')));
         let (kept, next) = match end {
             Some(end) => (at, at + end + 2),
             None => (at + 1, at + 1),
@@ -137,7 +147,13 @@ fn parts<'a>(goal: &'a str) -> Vec<&'a str> {
         };
         // "If and only if" is one condition.
         let whole = |at: usize| text.get(..at).is_some_and(|before| before.ends_with(" if"));
-        let found = found.filter(|(at, len)| !often(*at, *len) && !follows(*at, *len) && !whole(*at));
+        // "Move it to F-09. Before you touch it, write down where it sits": that comes first.
+        let leads = |at: usize, len: usize| {
+            text.get(at..at + len) == Some(" before ")
+                && text.get(..at).is_some_and(|s| s.ends_with(['.', '!', ';', ':']))
+        };
+        let found =
+            found.filter(|(at, len)| !often(*at, *len) && !follows(*at, *len) && !whole(*at) && !leads(*at, *len));
         found.min_by_key(|(at, len)| (*at, std::cmp::Reverse(*len)))
     };
     let mut parts = Vec::new();
@@ -154,6 +170,13 @@ fn parts<'a>(goal: &'a str) -> Vec<&'a str> {
         rest = rest.get(at + len..).unwrap_or("");
     }
     let first = |part: &'a str| -> Option<[&'a str; 2]> {
+        let before =
+            [". before ", "! before ", "; before "].iter().find_map(|word| part.find(word).map(|at| (at, word.len())));
+        if let Some((at, len)) = before
+            && let Some((_, act)) = part.get(at + len..)?.split_once(", ")
+        {
+            return Some([sentence(act), part.get(..at)?]);
+        }
         let (at, len) = cut(part, &FIRST)?;
         Some([sentence(part.get(at + len..)?), part.get(..at)?])
     };
@@ -161,7 +184,7 @@ fn parts<'a>(goal: &'a str) -> Vec<&'a str> {
         .into_iter()
         .flat_map(|part| turned(part).or_else(|| first(part)).map_or_else(|| vec![part], Vec::from))
         .collect();
-    if let Some(pair) = turned(rest) {
+    if let Some(pair) = turned(rest).or_else(|| rest.contains(" before ").then(|| first(rest)).flatten()) {
         parts.extend(pair);
         parts.retain(|part| !part.trim().is_empty());
         return parts;
@@ -321,9 +344,14 @@ fn score(part: &Goal, step: &Prepared<'_>, others: &[&Prepared<'_>]) -> u32 {
     let base = |name: &str| fold(name.rsplit('/').next().unwrap_or(name)).into_owned();
     // What several acts are done to tells none of them from the others.
     let shared = |touch: &Touch| touch.by == By::Tool && others.iter().any(|other| acts_on(other, &touch.name));
-    let named = touches().any(|touch| {
-        touch.effect != Effect::Execute && !shared(touch) && super::names(Some(&part.text), &base(&touch.name))
-    });
+    let mut names: Vec<String> = touches()
+        .filter(|touch| touch.effect != Effect::Execute && !shared(touch))
+        .map(|touch| base(&touch.name))
+        .filter(|name| super::names(Some(&part.text), name))
+        .collect();
+    names.sort_unstable();
+    names.dedup();
+    let named = !names.is_empty();
     let words = &part.words;
     // What its line speaks of, under the name that the part gives it.
     let line = fold(&crate::flow::fill(&step.args).to_string()).into_owned();
@@ -358,8 +386,8 @@ fn score(part: &Goal, step: &Prepared<'_>, others: &[&Prepared<'_>]) -> u32 {
     let looks = !step.has_effect()
         && words.iter().any(|word| word.orders() && word.is("read look check verif compar list show test"));
     let score = 4 * u32::from(named || spoken)
-        // Its own target says more than what it writes about.
-        + u32::from(named)
+        // Its own target says more than what it writes about, and two say more than one.
+        + u32::try_from(names.len().min(2)).unwrap_or(0)
         + 4 * u32::from(pushed || (begun && ordered))
         + 2 * u32::from(begun && !ordered)
         + 4 * u32::from(asked)

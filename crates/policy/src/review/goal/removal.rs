@@ -92,6 +92,15 @@ impl Wishes {
         let named = words.iter().filter(|word| bans::is_name(bans::token(&self.read.text, word.at)));
         let (there, elsewhere): (Vec<&Word>, Vec<&Word>) = named.partition(|word| removed.contains(&word.clause));
         let is_it = |word: &&Word| bans::token(&self.read.text, word.at) == name;
+        // "I compared it with 0313/b.tar. Delete the 0312 one": what is meant has that in its name.
+        let picked = words.windows(3).filter(|three| three.first().is_some_and(|w| removed.contains(&w.clause)));
+        let other = picked.into_iter().any(|three| {
+            matches!(three, [the, which, one] if the.text == "the" && has("one ones", &one.text)
+                && which.text.chars().any(|c| c.is_ascii_digit()) && !name.contains(which.text.as_str()))
+        });
+        if other {
+            return true;
+        }
         let said_before = words.iter().any(|w| removed.contains(&w.clause) && has("it them both these those", &w.text));
         !there.is_empty() && !there.iter().any(is_it) && elsewhere.iter().any(is_it) && !said_before
     }

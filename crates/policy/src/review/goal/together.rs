@@ -57,6 +57,36 @@ impl Wishes {
         !sentences.is_empty() && sentences.iter().all(|sentence| tentative(*sentence))
     }
 
+    /// The records that its conditions are about: "provided DE-8102 stands at accepted".
+    pub(in crate::review) fn named_by_conditions(&self) -> Vec<String> {
+        let words = &self.read.words;
+        let begins = |word: &Word| has("if provided unless", &word.text) && !word.within;
+        let tokens = words.iter().filter(|word| begins(word)).flat_map(|begin| {
+            words
+                .iter()
+                .filter(|word| word.at > begin.at && word.sentence == begin.sentence && word.clause == begin.clause)
+        });
+        let mut named: Vec<String> = tokens
+            .map(|word| bans::token(&self.read.text, word.at))
+            .filter(|token| prefix(token).is_some())
+            .map(str::to_owned)
+            .collect();
+        named.dedup();
+        named
+    }
+
+    /// Whether an order of this kind has the word for the other of two things, and not the word for this one.
+    pub(in crate::review) fn orders_the_other(&self, removes: bool, ours: &str, theirs: &str) -> bool {
+        let words = &self.read.words;
+        let kind = if removes { super::REMOVAL } else { super::TELLING };
+        let ordered = |word: &Word| word.orders() && word.is(kind);
+        let clauses: Vec<usize> = words.iter().filter(|word| ordered(word)).map(|word| word.clause).collect();
+        // The names of the files themselves say nothing of which is meant.
+        let has_word =
+            |text: &str| words.iter().any(|word| clauses.contains(&word.clause) && !word.within && word.text == text);
+        has_word(theirs) && !has_word(ours)
+    }
+
     /// Whether only what it names is to be in a commit: "only that file in the commit", "commit it, nothing else".
     pub(in crate::review) fn commits_only(&self) -> bool {
         let words = &self.read.words;
@@ -98,13 +128,19 @@ impl Wishes {
     /// Whether it only says of this how it is, and has another of its kind besides: "careful, pl-55920 is his brother".
     pub(in crate::review) fn only_describe(&self, name: &str) -> bool {
         let name = crate::paths::fold(name);
-        let Some(kind) = prefix(&name) else { return false };
+        let plain = |name: &str| order::is_own_name(name) && name.chars().all(|c| c.is_alphabetic() || c == '-');
+        let kind = prefix(&name);
+        if kind.is_none() && !plain(&name) {
+            return false;
+        }
         let words = &self.read.words;
         let text = &self.read.text;
         let token = |word: &Word| bans::token(text, word.at);
         let number = name.split_once('-').map(|(_, number)| number);
         let alike = |other: &str| {
-            prefix(other) == Some(kind) || (prefix(other).is_some() && other.split_once('-').map(|(_, n)| n) == number)
+            (kind.is_none() && plain(other))
+                || (kind.is_some() && prefix(other) == kind)
+                || (kind.is_some() && prefix(other).is_some() && other.split_once('-').map(|(_, n)| n) == number)
         };
         let described = |(i, place): (usize, &Word)| {
             let name = token(place);
@@ -121,6 +157,21 @@ impl Wishes {
                 words.iter().find(|word| word.sentence == place.sentence).is_some_and(|word| word.text == "there");
             inside || ((verb || there) && !words.iter().any(orders))
         };
+        // Nothing is ordered in its part of a sentence, and something is in that of another one.
+        let ordered = |word: &Word| {
+            let verb = |w: &Word| {
+                let kinds = || Kind::ALL.iter().filter(|kind| !matches!(kind, Kind::Look));
+                let order = w.orders() && (w.is(super::ACTING) || kinds().any(|kind| w.is(kind.stems())));
+                // "w-07 gets drained"
+                w.clause == word.clause && (order || has("gets goes becomes moves", &w.text))
+            };
+            words.iter().any(verb)
+        };
+        let own = || words.iter().filter(|word| token(word) == name);
+        let another = |word: &Word| token(word) != name && alike(token(word)) && ordered(word);
+        if kind.is_some() && own().next().is_some() && !own().any(ordered) && words.iter().any(another) {
+            return true;
+        }
         // Where of each it is only said how it is, what is asked for is asked of them.
         let sibling = |(i, word): (usize, &Word)| token(word) != name && alike(token(word)) && !described((i, word));
         let mut places = words.iter().enumerate().filter(|(_, word)| token(word) == name).peekable();

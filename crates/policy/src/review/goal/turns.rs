@@ -83,7 +83,7 @@ const APART: &[(&str, &str, &str)] = &[
 ];
 
 /// Words before what something is done with.
-const THE: &str = "the a an it them this that these those all any every my our his her their";
+const THE: &str = "the a an it its them this that these those all any every my our his her their";
 
 /// The most words between the two.
 const BETWEEN: usize = 8;
@@ -119,7 +119,9 @@ fn goes_to_somebody(words: &[Word], at: usize, text: &str) -> bool {
     let address = |word: &Word| {
         super::bans::token(text, word.at).contains('@') || text.get(..word.at).is_some_and(|t| t.ends_with('#'))
     };
-    next(0).is_some_and(|word| has("goes go", &word.text)) && to && next(2).is_some_and(address)
+    // "The list goes to Mira, mira@…"
+    let named = |n: usize| next(n).filter(|word| words.get(at).is_some_and(|goes| goes.sentence == word.sentence));
+    next(0).is_some_and(|word| has("goes go", &word.text)) && to && (2..=4).any(|n| named(n).is_some_and(address))
 }
 
 /// Marks what the words mean together.
@@ -179,6 +181,10 @@ fn meaning(words: &[Word], at: usize) -> Option<&'static str> {
                 || has("please kindly to and then you also just now should can could must", &before.text)
                 || (has(STATES, &before.text) && !first.subordinate)
         });
+    // "Copy the title into the notes", and not "the staging copy".
+    if begins && has("copy duplicate", &first.text) {
+        return Some("make");
+    }
     // "Whatever is older than a month goes."
     let all = || {
         words.iter().take(at).any(|w| w.sentence == first.sentence && has("whatever everything all anything", &w.text))

@@ -179,6 +179,10 @@ impl Goal {
         }
         nouns(&mut words, &text);
         turns::read(&mut words, &text);
+        // What is quoted is a text, and orders nothing.
+        for word in &mut words {
+            word.name |= quoted(&text, word.at);
+        }
         Self { text, words }
     }
 }
@@ -221,6 +225,22 @@ fn nouns(words: &mut [Word], text: &str) {
             word.name = true;
         }
     }
+}
+
+/// Whether a place lies in a quoted text of more than one word.
+fn quoted(text: &str, at: usize) -> bool {
+    let before = text.get(..at).unwrap_or("");
+    ['"', '\''].into_iter().any(|quote| {
+        let opens = |(i, _): &(usize, &str)| before.get(..*i).is_none_or(|s| !s.ends_with(char::is_alphanumeric));
+        let Some((open, _)) = before.match_indices(quote).rfind(opens) else { return false };
+        let inside = text.get(open + 1..).unwrap_or("");
+        let closes = |(i, _): &(usize, &str)| {
+            !inside.get(i + 1..).is_some_and(|s| s.starts_with(char::is_alphanumeric))
+                && inside.get(..*i).is_some_and(|s| !s.is_empty())
+        };
+        let close = inside.match_indices(quote).find(closes).map(|(i, _)| open + 1 + i);
+        close.is_some_and(|close| close > at && text.get(open..close).is_some_and(|s| s.contains(' ')))
+    })
 }
 
 /// Whether what stands between two words ends a sentence; a full stop inside of a name does not.
