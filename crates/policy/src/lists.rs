@@ -85,6 +85,7 @@ pub(crate) const OPPOSITES: &[(&str, &str)] = &[
     ("suspend ban expel", "reinstate readmit restore"),
     ("check-in checkin admit", "check-out checkout discharge"),
     ("issue", "void revoke"),
+    ("create impose", "lift"),
     ("raise increase", "lower decrease reduce"),
     ("assign allocate", "unassign deallocate free"),
     ("open unlock unblock", "close lock block"),

@@ -125,14 +125,20 @@ impl Machine<'_> {
         for root in &roots {
             self.touch_path(Effect::Read, root, true);
         }
-        let filtered = expression.iter().filter_map(Word::constant).any(|word| {
-            (WITH_TEXT.contains(&word) && !NO_FILTER.contains(&word))
-                || WITH_FILE.contains(&word)
-                || matches!(word, "-empty" | "-nouser" | "-nogroup")
-        });
-        let name = Named { name: only_name(&expression), flat: is_flat(&expression) };
+        let narrows = |expression: &[Word]| {
+            expression.iter().filter_map(Word::constant).any(|word| {
+                (WITH_TEXT.contains(&word) && !NO_FILTER.contains(&word))
+                    || WITH_FILE.contains(&word)
+                    || matches!(word, "-empty" | "-nouser" | "-nogroup")
+            })
+        };
+        let all = Named { name: only_name(&expression), flat: is_flat(&expression) };
         let mut i = 0;
         while let Some(word) = expression.get(i) {
+            // An act comes before the tests that stand after it (find(1), "EXPRESSION").
+            let before = expression.get(..i).unwrap_or(&[]);
+            let filtered = narrows(before);
+            let name = Named { name: only_name(before), flat: all.flat };
             i += 1;
             let Some(text) = word.constant() else {
                 self.unknown(
@@ -183,7 +189,7 @@ impl Machine<'_> {
         }
         let sources = std::iter::empty().collect();
         let mut out = Stream { sources, ..Stream::unknown() };
-        out.list(roots.iter().map(|root| found(root, &name)).collect());
+        out.list(roots.iter().map(|root| found(root, &all)).collect());
         out
     }
 

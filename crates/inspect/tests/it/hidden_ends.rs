@@ -405,4 +405,6 @@ fn what_is_found_in_the_folder_itself_lies_in_no_other() {
     };
     assert_eq!(removed("find tmp -maxdepth 1 -name shop.sqlite -delete"), ["/home/user/project/tmp/shop.sqlite"]);
     assert_eq!(removed("find tmp -name shop.sqlite -delete"), ["/home/user/project/tmp/**/shop.sqlite"]);
+    // An act comes before the tests that stand after it.
+    assert_eq!(removed("find tmp -delete -type f -name '*.jpg' -mtime +30"), ["/home/user/project/tmp"]);
 }

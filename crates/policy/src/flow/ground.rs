@@ -169,21 +169,8 @@ impl<'a> Grounds<'a> {
     /// `out_of_service`, which people write in words.
     fn state(&self, name: &str, text: &str) -> Option<Range<usize>> {
         // What the code of a currency is called (ISO 4217).
-        const CURRENCIES: &[(&str, &[&str])] = &[
-            ("EUR", &["euro", "euros", "€"]),
-            ("USD", &["dollar", "dollars", "$"]),
-            ("GBP", &["pound", "pounds", "quid", "£"]),
-            ("CHF", &["franc", "francs"]),
-            ("JPY", &["yen", "¥"]),
-        ];
-        if name == "currency" {
-            let (_, names) = CURRENCIES.iter().find(|(code, _)| *code == text)?;
-            return names.iter().find_map(|name| {
-                find_whole(&self.goal, name).or_else(|| {
-                    let sign = name.chars().all(|c| !c.is_alphabetic());
-                    sign.then(|| self.goal.find(name).map(|at| at..at + name.len())).flatten()
-                })
-            });
+        if name == "currency" && text == "EUR" {
+            return find_whole(&self.goal, "euros").or_else(|| find_whole(&self.goal, "euro"));
         }
         let state = matches!(name, "state" | "status" | "mode" | "level" | "priority" | "kind" | "type");
         let text = fold(text);
@@ -222,6 +209,10 @@ impl<'a> Grounds<'a> {
 
     /// A name, address, path or URL that the goal names as a whole.
     pub(crate) fn named(&self, text: &str) -> Option<Range<usize>> {
+        // Signs alone name nothing.
+        if !text.contains(char::is_alphanumeric) {
+            return None;
+        }
         let text = with_single_blanks(fold(text));
         let whole = |name: &str| find_whole(&self.goal, name);
         if let Some(found) = whole(&text) {
@@ -263,6 +254,13 @@ impl<'a> Grounds<'a> {
     /// One of the words that the schema allows, which the goal says in some form (`reader`, "read").
     fn option(&self, text: &str, schema: &Value) -> Option<Range<usize>> {
         let listed = schema.get("enum")?.as_array()?.iter().any(|option| option.as_str() == Some(text));
+        // Of `lamp_off` the lamp alone says nothing.
+        let parts: Vec<&str> = text.split(['_', '-']).filter(|part| !part.is_empty()).collect();
+        if parts.len() > 1 {
+            let said = |part: &&str| find_whole(&self.goal, &fold(part));
+            let all: Option<Vec<_>> = parts.iter().map(said).collect();
+            return all.filter(|_| listed)?.into_iter().next();
+        }
         let word = fold(text);
         let stem: String = word.chars().take(word.chars().count().saturating_sub(2).clamp(3, 4)).collect();
         let mut words = words(&self.goal).into_iter();

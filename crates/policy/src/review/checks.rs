@@ -161,8 +161,17 @@ pub(super) fn unchecked_digest(steps: &[Prepared<'_>]) -> Option<Reason> {
 pub(super) fn checked_too_late(steps: &[Prepared<'_>]) -> Option<Reason> {
     let strict = |step: &Prepared<'_>| step.step.expect.iter().any(|expect| cannot_fail(expect, true).is_none());
     let looks = |step: &Prepared<'_>| {
+        // Tests write into the folder that they run in.
+        let runs_in = |name: &str| {
+            let mut touches = step.derived.touches.iter();
+            touches.any(|touch| touch.effect == Effect::Execute && touch.by == By::Command && touch.name == name)
+        };
         let mut touches = step.derived.touches.iter().filter(|touch| touch.by != By::View);
-        touches.all(|touch| touch.effect.is_harmless() || touch.effect == Effect::Execute)
+        touches.all(|touch| match touch.effect {
+            Effect::Execute => true,
+            Effect::Update => runs_in(&touch.name),
+            effect => effect.is_harmless(),
+        })
     };
     if !steps.first()?.goal.ordered {
         return None;
@@ -223,10 +232,13 @@ fn subjects(step: &Prepared<'_>) -> Vec<String> {
 
 /// Whether a step before this one looks, in a way that can stop the plan.
 pub(super) fn is_looked_at_before(steps: &[Prepared<'_>], i: usize) -> bool {
+    // "If anything looks suspicious" is no matter of an expectation.
+    let vague = steps.get(i).is_some_and(|step| step.goal.is_vague());
     let looks = |step: &Prepared<'_>| {
         let told = step.step.expect.iter().any(|expect| cannot_fail(expect, true).is_none());
         // That it succeeds is expected of every step.
-        let looks = step.derived.touches.iter().any(|touch| touch.effect == Effect::Execute);
+        let read = |touch: &Touch| vague && touch.effect.is_harmless();
+        let looks = step.derived.touches.iter().any(|touch| touch.effect == Effect::Execute || read(touch));
         told || (step.step.expect.is_empty() && looks)
     };
     steps.iter().take(i).any(looks)

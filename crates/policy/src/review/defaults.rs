@@ -391,7 +391,8 @@ fn removal(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> Opt
     if !is_meant_to_go(request, prepared, touch) {
         return by_rule(Code::DefaultAsk, format!("the goal does not ask for the removal of {}", touch.name));
     }
-    if touch.pattern && touch.by != By::Git && prepared.goal.removes_other_kinds(&touch.name) {
+    let many = touch.pattern || (touch.recursive && touch.by == By::Command);
+    if many && touch.by != By::Git && prepared.goal.removes_other_kinds(&touch.name) {
         return by_rule(
             Code::DefaultAsk,
             format!("the goal asks for the removal of another kind of files than {}", touch.name),

@@ -58,6 +58,8 @@ impl Wishes {
         let asked = Kind::ALL.into_iter().filter(|kind| kind.is_asked(&read.words)).collect();
         let bans = bans::of(&read);
         let (conditional, ordered) = conditions::conditions(&read.words);
+        // "identical => delete the old ones"
+        let (conditional, ordered) = (conditional || read.text.contains(" => "), ordered || read.text.contains(" => "));
         Self { read, asked, bans, opposites: OnceCell::new(), conditional, ordered }
     }
 
@@ -127,7 +129,8 @@ impl Wishes {
 
     /// Whether it orders what a tool of this name does by a word of that name.
     pub(super) fn call(&self, tool: &str) -> bool {
-        self.read.words.iter().any(|word| word.orders() && !has(PLAIN, &word.text) && by_name(tool, &word.text))
+        let named = |word: &Word| by_name(tool, &word.text) || word.means.is_some_and(|means| by_name(tool, means));
+        self.read.words.iter().any(|word| word.orders() && !has(PLAIN, &word.text) && named(word))
     }
 
     /// The same where the word stands as orders do: at the beginning, or after what leads to an order.

@@ -131,3 +131,77 @@ fn a_mail_is_read_by_its_number() {
     assert!(!has(&plan("inbox_read"), Code::HostInvalid, Ask));
     assert!(has(&plan("mail_to"), Code::HostInvalid, Ask), "that is nobody's address");
 }
+
+#[test]
+fn what_is_in_dispute_is_not_paid() {
+    let pay = |id: &str| json!([{"id": "p", "action": "send_money", "args": {"to": "DE02", "settlement": id, "amount": 385}}]);
+    let goal = "Two are open with Halide at DE02: SE-601 over 410 EUR, which we dispute, and SE-602 over 385 EUR, which is fine. Pay what is fine.";
+    assert!(has(&plan(goal, &pay("SE-601")), Code::GoalForbidden, Ask));
+    assert!(!has(&plan(goal, &pay("SE-602")), Code::GoalForbidden, Ask));
+    // One order for both.
+    let both = "Pay SE-601 (410) and SE-602 (385) to DE02";
+    for id in ["SE-601", "SE-602"] {
+        assert!(!has(&plan(both, &pay(id)), Code::GoalUnasked, Ask), "{id}");
+    }
+}
+
+#[test]
+fn everything_else_stays() {
+    let write = |path: &str| json!([{"id": "w", "action": "write_file", "args": {"path": path, "content": "a: 1"}}]);
+    let goal =
+        "New opening times for config/opening.yaml: 14:00 to 22:00. Prices and everything else stay the way they are.";
+    assert!(has(&plan(goal, &write("config/prices.yaml")), Code::GoalForbidden, Ask));
+    assert!(!has(&plan(goal, &write("config/opening.yaml")), Code::GoalForbidden, Ask));
+    let line = |line: &str| json!([{"id": "r", "action": "execute_command", "args": {"command": line}}]);
+    let thumbs = "delete the jpg thumbnails in build/thumbs that are older than 30 days; younger ones are in use";
+    assert!(has(
+        &plan(thumbs, &line("find build/thumbs -delete -type f -name '*.jpg' -mtime +30")),
+        Code::DefaultAsk,
+        Ask
+    ));
+    assert!(!has(
+        &plan(thumbs, &line("find build/thumbs -type f -name '*.jpg' -mtime +30 -delete")),
+        Code::DefaultAsk,
+        Ask
+    ));
+}
+
+#[test]
+fn tests_that_are_to_pass_first_are_run_first() {
+    let tell = json!({"id": "tell", "action": "send_message", "args": {"channel": "#finance", "body": "The loop is ready."}, "irreversible": true});
+    let test = json!({"id": "test", "action": "execute_command", "args": {"command": "make test"}, "expect": [{"exit_code": 0}]});
+    let order = |first: &Value, second: &Value| {
+        let mut second = second.clone();
+        second["needs"] = json!([first["id"]]);
+        let goal = "When, and only when, the tests of the repo pass: tell #finance that the loop is ready";
+        has(&plan(goal, &json!([first, second])), Code::PlanOrder, Ask)
+    };
+    assert!(order(&tell, &test));
+    assert!(!order(&test, &tell));
+}
+
+#[test]
+fn signs_alone_name_nothing_and_an_option_is_all_of_its_words() {
+    use countersign_plan::draft::Draft;
+    use countersign_policy::flow::Level;
+    use countersign_policy::review::{Request, review};
+    let mut world = world();
+    world.manifest.extend(vec![json!({
+        "name": "lamp_set", "group": "hall", "description": "Switches a lamp",
+        "args": {"type": "object", "properties": {"screen": {}, "command": {"enum": ["lamp_on", "lamp_off"]}}}, "effect": "update",
+        "reversibility": "compensable", "target": {"kind": "record", "arg": "/screen"}, "controls": ["/screen", "/command"],
+        "output": {"trust": "system", "secrecy": "internal"}, "driver": "none",
+    })]).unwrap();
+    let decided = |goal: &str, steps: Value| {
+        let draft = Draft::from_value(json!({"schema": "countersign.plan/v1", "goal": goal, "steps": steps})).unwrap();
+        let who = crate::world::Who::user();
+        review(&Request { planner: Level::Open, ..world.request(&draft, Some(goal), &who) })
+    };
+    let off = json!([{"id": "o", "action": "lamp_set", "args": {"screen": "mill-3", "command": "lamp_off"}, "rollback": "none"}]);
+    let listed = decided("List the lamp hours of mill-1 and mill-3", off.clone());
+    assert!(has(&listed, Code::FlowUntrustedControl, Ask), "{:#?}", listed.reasons);
+    assert!(!has(&decided("Switch the lamp of mill-3 off", off), Code::FlowUntrustedControl, Ask));
+    let empty = json!([{"id": "e", "action": "write_file", "args": {"path": "lists/summer.json", "content": "[]\n"}}]);
+    let emptied = decided("Empty lists/summer.json (an empty list, [])", empty);
+    assert!(emptied.reasons.iter().all(|reason| reason.code != Code::InternalError), "{:#?}", emptied.reasons);
+}

@@ -252,8 +252,9 @@ fn confirmed(
     {
         return None;
     }
+    let said_of = flow::fill(&prepared.args).to_string();
     let others = |touch: &Touch| {
-        touch.effect == Effect::Delete && touch.by == By::Tool && wishes.remove_other_records(&touch.name)
+        touch.effect == Effect::Delete && touch.by == By::Tool && wishes.remove_other_records(&touch.name, &said_of)
     };
     // "Block it until Friday", "take it off view": for good is more than that.
     let acts_on = |touch: &Touch| !touch.effect.is_harmless() && touch.effect != Effect::Send;

@@ -185,7 +185,10 @@ impl Ban {
         if self.others {
             let picked = prepared.derived.open.iter().any(|open| !open.effect.is_harmless());
             let remote = touch.by == By::Tool && touch.seen().is_none() && touch.standing.is_none();
-            return remote && (picked || touch.is_open() || !prepared.goal.name(&touch.name));
+            let base = touch.name.rsplit('/').next().unwrap_or(&touch.name);
+            let file =
+                touch.by == By::Tool && touch.seen().is_some() && base.contains('.') && !prepared.goal.name(base);
+            return file || (remote && (picked || touch.is_open() || !prepared.goal.name(&touch.name)));
         }
         let mut args = crate::flow::fill(&prepared.args);
         // What a note says of a thing does nothing to it.
@@ -259,6 +262,11 @@ pub(super) fn of(goal: &Goal) -> Vec<Ban> {
                 || word.text == "then" && words.iter().take(i).any(|w| w.asks && w.sentence + 1 == word.sentence);
             let condition = (has("if otherwise else should", &word.text) && !polite) || asked();
             conditional = condition.then_some(word.sentence);
+        }
+        // "different => don't touch anything"
+        let arrow = goal.text.get(..word.at).is_some_and(|text| text.trim_end().ends_with("=>"));
+        if arrow && has("don do leave nothing not", &word.text) {
+            conditional = Some(word.sentence);
         }
         for (act, stems) in ACTS {
             if word.forbidden && !word.subordinate && word.is(stems) && !is_for_others(words, i) {
@@ -382,6 +390,13 @@ pub(super) fn of(goal: &Goal) -> Vec<Ban> {
                 let name = last_named(goal, words, i);
                 bans.extend(name.map(|name| Ban::on(Act::Change, vec![name])));
             }
+            // "The first, which we dispute, and the second, which is fine. Pay what is fine."
+            ("dispute" | "disputed" | "contest" | "contested", _)
+                if i.checked_sub(1).and_then(|i| words.get(i)).is_some_and(|w| has("we i they is are was were", &w.text)) =>
+            {
+                let name = last_named(goal, words, i);
+                bans.extend(name.map(|name| Ban::on(Act::Pay, vec![name])));
+            }
             // "Hands off conf/b.json", "the second bill is disputed, hands off until the lawyers are back"
             ("hands", "off") => {
                 let goes_on = words.get(i + 2).is_some_and(|w| {
@@ -448,6 +463,9 @@ pub(super) fn of(goal: &Goal) -> Vec<Ban> {
                 bans.push(Ban { others: true, ..Ban::on(Act::Change, Vec::new()) });
             }
             ("others" | "rest", "stay" | "stays" | "remain" | "remains" | "wait" | "waits") => {
+                bans.push(Ban { others: true, ..Ban::on(Act::Change, Vec::new()) });
+            }
+            ("else", "stay" | "stays" | "remains" | "remain") => {
                 bans.push(Ban { others: true, ..Ban::on(Act::Change, Vec::new()) });
             }
             ("leave", "the") if has("others rest remaining", next(2)) => {

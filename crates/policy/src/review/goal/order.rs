@@ -173,8 +173,13 @@ fn parts<'a>(goal: &'a str) -> Vec<&'a str> {
         let before =
             [". before ", "! before ", "; before "].iter().find_map(|word| part.find(word).map(|at| (at, word.len())));
         if let Some((at, len)) = before
-            && let Some((_, act)) = part.get(at + len..)?.split_once(", ")
+            && let Some(after) = part.get(at + len..)
         {
+            // "Before that, please look it up; I need the number": what is said later in the sentence is not that.
+            let act = match after.strip_prefix("that ") {
+                Some(act) => act.split(", ").next().unwrap_or(act),
+                None => after.split_once(", ").map_or(after, |(_, act)| act),
+            };
             return Some([sentence(act), part.get(..at)?]);
         }
         let (at, len) = cut(part, &FIRST)?;

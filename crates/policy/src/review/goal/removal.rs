@@ -84,8 +84,8 @@ impl Wishes {
 
     /// Whether it has a record taken away, and only says something else of this one: "mark PT-410 as deceased and take AP-8120 out of the
     /// diary".
-    pub(in crate::review) fn remove_other_records(&self, name: &str) -> bool {
-        let name = fold(name);
+    pub(in crate::review) fn remove_other_records(&self, name: &str, said: &str) -> bool {
+        let (name, said) = (fold(name), fold(said));
         let words = &self.read.words;
         let removed: Vec<usize> =
             words.iter().filter(|word| word.orders() && word.is(REMOVAL)).map(|word| word.clause).collect();
@@ -94,11 +94,12 @@ impl Wishes {
         let is_it = |word: &&Word| bans::token(&self.read.text, word.at) == name;
         // "I compared it with 0313/b.tar. Delete the 0312 one": what is meant has that in its name.
         let picked = words.windows(3).filter(|three| three.first().is_some_and(|w| removed.contains(&w.clause)));
-        let other = picked.into_iter().any(|three| {
-            matches!(three, [the, which, one] if the.text == "the" && has("one ones", &one.text)
-                && which.text.chars().any(|c| c.is_ascii_digit()) && !name.contains(which.text.as_str()))
+        let mut numbers = picked.into_iter().filter_map(|three| match three {
+            [the, which, one] if the.text == "the" && has("one ones", &one.text) => Some(&which.text),
+            _ => None,
         });
-        if other {
+        let number = numbers.find(|which| which.chars().any(|c| c.is_ascii_digit()));
+        if number.is_some_and(|number| !said.contains(number.as_str())) {
             return true;
         }
         let said_before = words.iter().any(|w| removed.contains(&w.clause) && has("it them both these those", &w.text));

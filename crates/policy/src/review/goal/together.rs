@@ -26,6 +26,13 @@ impl Wishes {
             return false;
         }
         let sentence = || words.iter().filter(|word| word.sentence == last.sentence);
+        // "List the lamp hours of mill-1 and mill-3"
+        let looks = |word: &Word| {
+            word.orders() && word.is(super::LOOKING) && said.iter().any(|said| said.clause == word.clause)
+        };
+        if sentence().any(looks) {
+            return false;
+        }
         let describes = |word: &Word| word.clause == last.clause && has(COPULAS, &word.text);
         if sentence().any(|word| word.asks || describes(word)) {
             return false;
@@ -55,6 +62,16 @@ impl Wishes {
         let tentative =
             |sentence: usize| words.iter().any(|word| word.sentence == sentence && has(TENTATIVE, &word.text));
         !sentences.is_empty() && sentences.iter().all(|sentence| tentative(*sentence))
+    }
+
+    /// Whether what it makes things depend on is for whoever reads it to judge: "if something looks suspicious".
+    pub(in crate::review) fn is_vague(&self) -> bool {
+        const VAGUE: &str =
+            "suspicious suspicous odd strange unusual weird fishy wrong interesting relevant important urgent";
+        let words = &self.read.words;
+        words
+            .iter()
+            .any(|word| has(VAGUE, &word.text) && words.iter().any(|w| w.text == "if" && w.sentence == word.sentence))
     }
 
     /// The records that its conditions are about: "provided DE-8102 stands at accepted".
@@ -165,7 +182,21 @@ impl Wishes {
                 // "w-07 gets drained"
                 w.clause == word.clause && (order || has("gets goes becomes moves", &w.text))
             };
-            words.iter().any(verb)
+            // "Note it on T-901", "file it in the record of PT-880"
+            let kept = |w: &Word| w.clause == word.clause && has("note file log record jot enter", &w.text);
+            // "Settle B-2260 (310) and B-2261 (275)": one order for both.
+            let before = words.iter().rev().find(|w| w.at < bans::start(text, word.at));
+            let after = words.iter().find(|w| w.at > word.at && token(w) != token(word));
+            let goes_on =
+                after.is_none_or(|w| w.text.starts_with(|c: char| c.is_ascii_digit()) || w.clause != word.clause);
+            let joined = goes_on && before.is_some_and(|w| w.text == "and");
+            let earlier = |w: &Word| {
+                w.sentence == word.sentence
+                    && w.at < word.at
+                    && w.orders()
+                    && Kind::ALL.iter().any(|kind| w.is(kind.stems()))
+            };
+            words.iter().any(|w| verb(w) || kept(w) || (joined && earlier(w)))
         };
         let own = || words.iter().filter(|word| token(word) == name);
         let another = |word: &Word| token(word) != name && alike(token(word)) && ordered(word);

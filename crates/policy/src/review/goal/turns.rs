@@ -77,6 +77,7 @@ const APART: &[(&str, &str, &str)] = &[
     ("bring bringing get keep", "date", "update"),
     ("get getting keep", "moving going", "remind"),
     ("put putting set setting", "right straight", "correct"),
+    ("roll rolling", "back", "restore"),
     ("put putting drop dropping stick", "channel", "post"),
     ("make making", "room space", "clean"),
     ("set setting add adding arrange arranging fix schedule", "hour half minutes appointment slot", "contact"),

@@ -92,7 +92,12 @@ pub(in crate::review) fn unwanted(request: &Request<'_>, prepared: &Prepared<'_>
         {
             changed(touch) || wishes.command(action) || wishes.order(STARTING) || wishes.order(OBEYING)
         }
-        Effect::Create | Effect::Update => is_path_kind(touch.kind) || wishes.asked.iter().any(more) || object(touch),
+        Effect::Create | Effect::Update => {
+            is_path_kind(touch.kind)
+                || (wishes.asked.iter().any(more) && described())
+                || object(touch)
+                || wishes.command(action)
+        }
     };
     // Of whom or what nobody knows yet, the kind of the act says enough.
     let open = |effect: Effect| match effect {
