@@ -29,8 +29,13 @@ impl Machine<'_> {
         }
         for name in self.paths(word) {
             let last = name.rsplit('/').next().unwrap_or("");
-            if !(is_made_again(&name)
-                || self.made.contains(&name)
+            // A log of one's own work is begun anew; one that lies elsewhere is somebody's record.
+            let here = name.starts_with(&format!("{}/", self.context.cwd));
+            if here && is_made_again(&name) {
+                self.touch_path(Effect::Update, word, false);
+                continue;
+            }
+            if !(self.made.contains(&name)
                 || MARKERS.contains(&last)
                 || name.starts_with("/dev/")
                 || name.starts_with("/tmp/"))

@@ -408,3 +408,14 @@ fn what_is_found_in_the_folder_itself_lies_in_no_other() {
     // An act comes before the tests that stand after it.
     assert_eq!(removed("find tmp -delete -type f -name '*.jpg' -mtime +30"), ["/home/user/project/tmp"]);
 }
+
+#[test]
+fn a_log_that_lies_elsewhere_is_somebodys_record() {
+    let touched = |line: &str, effect: Effect| {
+        let touches = inspect(line).touches;
+        touches.iter().filter(|touch| touch.effect == effect).map(|touch| touch.name.clone()).collect::<Vec<_>>()
+    };
+    let line = "truncate -s 0 logs/scan.log /home/user/.local/state/countersign/ledger.log";
+    assert_eq!(touched(line, Effect::Delete), ["/home/user/.local/state/countersign/ledger.log"]);
+    assert_eq!(touched(line, Effect::Update), ["/home/user/project/logs/scan.log"], "one's own is begun anew");
+}

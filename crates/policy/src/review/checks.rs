@@ -30,6 +30,20 @@ pub(super) fn vacuous(steps: &[Prepared<'_>], i: usize) -> Vec<Reason> {
     // That something new has a number is what shows that it is there.
     let creates = prepared.derived.touches.iter().any(|touch| touch.effect == Effect::Create && touch.by == By::Tool);
     let made = |expect: &Expect| matches!(expect, Expect::Output { is: Condition::Exists(true), .. }) && creates;
+    // That what is copied from is there says nothing of the copy.
+    let source = |path: &str| {
+        let touches = || prepared.derived.touches.iter().filter(|touch| touch.seen().is_some() && touch.by == By::Tool);
+        let named =
+            |touch: &&Touch| touch.name == path || touch.name.ends_with(&format!("/{}", path.trim_start_matches("./")));
+        let reads = touches().filter(named).any(|touch| touch.effect == Effect::Read);
+        reads && !touches().filter(named).any(|touch| touch.changes()) && touches().any(|touch| touch.changes())
+    };
+    let of_source = prepared.step.expect.iter().filter(|_| strict).filter_map(|expect| match expect {
+        Expect::FileExists { path, exists: true } if source(path) => {
+            Some(format!("that {path} is there, which was so before,"))
+        }
+        _ => None,
+    });
     let empty = prepared.step.expect.iter().filter(|expect| !made(expect)).filter_map(|expect| match expect {
         // What an act waits for has at most one other answer than yes.
         Expect::ExitCode(codes) if awaited && codes.contains(&0) && codes.len() > 2 => {
@@ -46,6 +60,7 @@ pub(super) fn vacuous(steps: &[Prepared<'_>], i: usize) -> Vec<Reason> {
         _ => None,
     });
     empty
+        .chain(of_source)
         .chain(waved)
         .map(|what| {
             let message =

@@ -332,6 +332,15 @@ fn is_in_between(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) 
         && prepared.derived.touches.iter().any(written)
 }
 
+/// Whether a line of `find` removes what is younger than a time (find(1), "-mtime", "Numeric arguments").
+fn takes_the_younger(prepared: &Prepared<'_>) -> bool {
+    let args = flow::fill(&prepared.args);
+    let line = args.to_string();
+    let younger = ["-mtime -", "-mmin -", "-ctime -", "-atime -", "-mtime\",\"-", "-mmin\",\"-"];
+    let other_way = ["! -mtime", "-not -mtime", "! -mmin", "-not -mmin"];
+    younger.iter().any(|test| line.contains(test)) && !other_way.iter().any(|test| line.contains(test))
+}
+
 /// Whether it is `x.new` of a file `x` that the same line writes.
 fn is_next_version(prepared: &Prepared<'_>, touch: &Touch) -> bool {
     let of = ["new", "tmp", "part", "next"].iter().find_map(|end| touch.name.strip_suffix(&format!(".{end}")));
@@ -390,6 +399,12 @@ fn removal(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> Opt
     }
     if !is_meant_to_go(request, prepared, touch) {
         return by_rule(Code::DefaultAsk, format!("the goal does not ask for the removal of {}", touch.name));
+    }
+    if prepared.goal.speak_of("older old ago before") && takes_the_younger(prepared) {
+        return by_rule(
+            Code::DefaultAsk,
+            "the goal asks for the removal of what is older, and the line takes what is younger".to_owned(),
+        );
     }
     let many = touch.pattern || (touch.recursive && touch.by == By::Command);
     if many && touch.by != By::Git && prepared.goal.removes_other_kinds(&touch.name) {

@@ -19,7 +19,12 @@ pub(super) fn order(steps: &[Prepared<'_>]) -> Vec<Reason> {
             let makes = matches!(touch.effect, Effect::Create | Effect::Update) && touch.seen().is_some();
             let taken =
                 |lost: &Touch| (is_same_kind(lost, touch) && is_same(lost, touch)) || is_kept_from(lost, step, touch);
-            let lost = gone.iter().find(|(_, lost)| taken(lost));
+            // What was emptied may be looked at; kept it is no more.
+            let keeps = || {
+                let mut touches = step.derived.touches.iter();
+                touches.any(|t| matches!(t.effect, Effect::Create | Effect::Update | Effect::Send) && t.by != By::View)
+            };
+            let lost = gone.iter().find(|(_, lost)| taken(lost) && (lost.effect == Effect::Delete || keeps()));
             if let Some((by, lost)) = lost
                 && !makes
                 && touch.effect != Effect::Delete

@@ -244,3 +244,11 @@ fn what_is_only_compared_with_is_not_written() {
     assert!(has(&plan(goal, &write("conf/a.json")), Code::GoalForbidden, Ask));
     assert!(!has(&plan(goal, &write("notes/a.md")), Code::GoalForbidden, Ask));
 }
+
+#[test]
+fn a_short_answer_in_a_channel_is_posted_there() {
+    let tell = json!([{"id": "t", "action": "send_message", "args": {"channel": "#finance", "body": "T-40 is due."}, "irreversible": true}]);
+    let asks = |goal: &str| has(&plan(goal, &tell), Code::PlanIrreversible, Ask);
+    assert!(!asks("What does the schedule say about T-40? A short answer in #finance is enough."));
+    assert!(asks("What does the last message in #finance say about T-40?"));
+}

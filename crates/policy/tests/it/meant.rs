@@ -250,7 +250,7 @@ fn what_was_emptied_is_kept_no_more() {
     let empty = |line: &str| json!({"id": "empty", "action": "execute_command", "args": {"command": line}});
     let zip = json!({"id": "zip", "action": "execute_command", "args": {"command": "gzip -c logs/gate.log > logs/gate-w47.log.gz"}});
     let goal = "Rotate the log by hand: compress logs/gate.log to logs/gate-w47.log.gz, then empty logs/gate.log.";
-    for line in [": > logs/gate.log", "cp /dev/null logs/gate.log"] {
+    for line in [": > logs/gate.log", "cp /dev/null logs/gate.log", "truncate -s 0 logs/gate.log"] {
         assert!(has(goal, &both(&empty(line), &zip), Code::PlanOrder), "{line}");
         assert!(!has(goal, &both(&zip, &empty(line)), Code::PlanOrder), "{line}");
     }
@@ -275,4 +275,40 @@ fn what_the_condition_is_about_is_what_is_looked_at() {
     assert!(!blind("DE-8102", accepted.clone()));
     assert!(blind("DE-8103", accepted), "another declaration");
     assert!(blind("DE-8102", json!([])), "it is read, and nothing is expected of it");
+}
+
+#[test]
+fn what_is_older_is_not_what_is_younger() {
+    let remove = |test: &str| json!([{"id": "r", "action": "execute_command", "args": {"command": format!("find logs -type f {test} -delete")}}]);
+    let goal = "logs/ is swelling. Whatever is older than 90 days in there can go, the rest we still need.";
+    assert!(has(goal, &remove("-mtime -90"), Code::DefaultAsk));
+    assert!(!has(goal, &remove("-mtime +90"), Code::DefaultAsk));
+    assert!(!has(goal, &remove("! -mtime -90"), Code::DefaultAsk));
+}
+
+#[test]
+fn that_the_source_is_there_says_nothing_of_the_copy() {
+    let steps = |file: &str| {
+        json!([
+            {"id": "cp", "action": "copy_file", "args": {"source": "maps/m5.tif", "destination": "mirror/m5.tif"}, "expect": [{"file": file, "exists": true}]},
+            {"id": "rm", "action": "delete_file", "args": {"path": "maps/m5.tif"}, "needs": ["cp"]},
+        ])
+    };
+    let goal = "Copy maps/m5.tif to mirror/m5.tif and remove maps/m5.tif as soon as you have made sure that the mirror has it.";
+    assert!(has(goal, &steps("maps/m5.tif"), Code::PlanExpectVacuous));
+    assert!(!has(goal, &steps("mirror/m5.tif"), Code::PlanExpectVacuous));
+}
+
+#[test]
+fn what_is_checked_and_then_done_is_checked_first() {
+    let back = json!({"id": "back", "action": "pay_invoice", "args": {"to": "DE02", "notice": "F-512", "amount": 24}, "irreversible": true});
+    let see = json!({"id": "see", "action": "order_get", "args": {"to": "F-512"}, "expect": [{"output": "/status", "equals": "paid_twice"}]});
+    let goal = "He paid F-512 twice. Check in the ledger that it is really so, then give him 24 EUR back to DE02.";
+    assert!(has(goal, &both(&back, &see), Code::PlanOrder));
+    assert!(!has(goal, &both(&see, &back), Code::PlanOrder));
+    // "Not before" forbids nothing.
+    let rm = json!([{"id": "rm", "action": "delete_file", "args": {"path": "scans/raw.tif"}}]);
+    let agree =
+        "Compare scans/raw.tif with scans/master.tif, and when they agree - not before - throw scans/raw.tif away.";
+    assert!(!has(agree, &rm, Code::GoalForbidden));
 }

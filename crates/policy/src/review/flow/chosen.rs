@@ -4,6 +4,7 @@
 //! there is nothing to ask (FORMATS §5, "Block, not ask").
 
 use countersign_plan::tool::{Effect, TargetKind};
+use countersign_plan::value::Expr;
 use countersign_plan::verdict::{Code, Decision, Reason};
 
 use super::Flow;
@@ -107,7 +108,7 @@ fn memory(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> Foun
         && goal.is_read()
         && !goal.delegates()
         && !goal.speak_of(KEEPING)
-        && is_told(request, prepared);
+        && (is_told(request, prepared) || takes_up(prepared));
     chosen.then(|| {
         let message =
             format!("data from outside says what is to be remembered as {}, and the goal does not", touch.name);
@@ -143,6 +144,13 @@ fn believed(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> Fo
     chosen.then(|| {
         (Decision::Block, format!("data from outside says what {} is to hold, and the goal does not", touch.name))
     })
+}
+
+/// Whether a step writes what another one returned.
+fn takes_up(prepared: &Prepared<'_>) -> bool {
+    let mut found = false;
+    prepared.step.args.references(&mut |_, expr| found |= matches!(expr, Expr::From { .. }));
+    found
 }
 
 /// Whether most words of what a step writes stand in a text from outside.

@@ -397,6 +397,11 @@ pub(super) fn of(goal: &Goal) -> Vec<Ban> {
                 let name = last_named(goal, words, i);
                 bans.extend(name.map(|name| Ban::on(Act::Pay, vec![name])));
             }
+            // "The half-finished things in drafts/ stay out of it"
+            ("stay", "out") => {
+                let name = last_named(goal, words, i).map(|name| name.trim_end_matches('/').to_owned());
+                bans.extend(name.map(|name| Ban::on(Act::Change, vec![name])));
+            }
             // "Hands off conf/b.json", "the second bill is disputed, hands off until the lawyers are back"
             ("hands", "off") => {
                 let goes_on = words.get(i + 2).is_some_and(|w| {

@@ -73,6 +73,11 @@ pub(super) fn conditions(words: &[Word]) -> (bool, bool) {
             || (one.text == "or" && has("else otherwise", &two.text))
             || (one.text == "otherwise" && has("stop abort leave do don not no skip halt wait", &two.text))
     };
+    // "Check that it is marked so, then give it back"
+    let checked = words.iter().any(|word| {
+        let then = |w: &Word| w.text == "then" && w.sentence == word.sentence && w.at > word.at;
+        word.orders() && has("check verify confirm ensure", &word.text) && words.iter().any(then)
+    });
     let conditional = words.iter().enumerate().any(condition) || words.windows(2).any(ensured);
-    (conditional, conditional || words.windows(2).any(awaited))
+    (conditional, checked || conditional || words.windows(2).any(awaited))
 }

@@ -151,6 +151,21 @@ pub(super) fn read(words: &mut [Word], text: &str) {
             (word.means, word.name, word.subordinate) = (Some("tell"), false, false);
         }
     }
+    // "A short answer in #registry is enough"
+    for i in 0..words.len() {
+        let Some(word) = words.get(i).filter(|word| has("answer line note word message", &word.text)) else { continue };
+        let mut near = words.iter().skip(i + 1).take(3).filter(|w| w.sentence == word.sentence);
+        let channel = near.any(|w| text.get(..w.at).is_some_and(|before| before.ends_with('#')));
+        let will_do = words
+            .iter()
+            .any(|w| w.sentence == word.sentence && w.at > word.at && has("enough do suffices fine", &w.text));
+        if channel
+            && will_do
+            && let Some(word) = words.get_mut(i)
+        {
+            (word.means, word.name, word.subordinate) = (Some("post"), false, false);
+        }
+    }
     // What is not to be left lying around is to be removed.
     for i in 0..words.len() {
         let left = words.get(i).is_some_and(|word| word.negated && has("leave leaving", &word.text));

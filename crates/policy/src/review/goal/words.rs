@@ -139,7 +139,11 @@ impl Goal {
             // "Without removal, renaming or deletion"
             let listed = has("or nor", previous) && words.iter().rev().nth(1).is_some_and(|word| word.negated);
             let negated = negation.is_some_and(|from| words.len() - from <= 3 || listed);
-            if negated && has(TWICE, one) {
+            // "When they agree - not before - throw it away"
+            let when = previous == "not" && matches!(one, "before" | "earlier" | "sooner") && gap == " ";
+            let dashed = when
+                && text.get(end..).is_some_and(|s| s.starts_with(" -") || s.starts_with(" –") || s.starts_with(','));
+            if dashed || (negated && has(TWICE, one)) {
                 (negation, ban) = (None, None);
             }
             let so_was =
