@@ -38,11 +38,14 @@ pub(super) fn unnamed(request: &Request<'_>, steps: &[Prepared<'_>], i: usize) -
     let outside = step.derived.touches.iter().any(|touch| {
         gives(touch) && (touch.seen().is_some() || touch.standing.is_some_and(|standing| standing > Standing::Internal))
     });
-    let read = |id: &StepId| {
-        let read = steps.iter().find(|other| other.step.id == *id)?;
+    if from.is_empty() {
+        return None;
+    }
+    fn file_of<'s>(step: &'s Prepared<'_>) -> Option<&'s str> {
         let one = |touch: &&Touch| touch.effect == Effect::Read && touch.by == By::Tool && touch.seen().is_some();
-        read.derived.touches.iter().find(one).map(|touch| touch.name.as_str())
-    };
+        step.derived.touches.iter().find(one).map(|touch| touch.name.as_str())
+    }
+    let read = |id: &StepId| steps.iter().find(|other| other.step.id == *id).and_then(file_of);
     let spoken = |file: &str| {
         let base = file.rsplit('/').next().unwrap_or(file);
         base.split(['-', '_', '.']).any(|part| step.goal.share_a_word(part))
@@ -60,7 +63,7 @@ pub(super) fn unnamed(request: &Request<'_>, steps: &[Prepared<'_>], i: usize) -
     let among = |file: &&str| {
         step.goal.tokens().any(|said| said.ends_with('/') && file.contains(said.trim_start_matches("./")))
     };
-    if !files.iter().any(named) && !steps.iter().any(|other| read(&other.step.id).is_some_and(|file| named(&file))) {
+    if !files.iter().any(named) && !steps.iter().any(|other| file_of(other).is_some_and(|file| named(&file))) {
         return None;
     }
     let other = files.iter().find(|file| !named(file) && !among(file))?;
