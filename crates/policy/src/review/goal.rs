@@ -387,10 +387,12 @@ impl Wishes {
             let pointed = self.read.text.get(..start).is_some_and(|text| text.trim_end().ends_with(['>', '→']));
             let before = self.before(start).next().unwrap_or("");
             let placed = has("in called file at under", before) && self.read.words.iter().any(kept);
-            let compares = self.read.words.iter().any(|w| {
-                w.clause == word.clause && w.is("compar differ diff match relat accord due next close similar")
-            });
-            pointed || placed || has("as into", before) || (before == "to" && !compares)
+            let compares = |w: &Word| {
+                w.clause == word.clause
+                    && w.is("compar differ diff match relat accord due next close similar same like format templat")
+            };
+            let compares = self.read.words.iter().any(compares);
+            pointed || placed || before == "into" || (has("as to", before) && !compares)
         };
         said.any(into)
     }

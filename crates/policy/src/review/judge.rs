@@ -66,7 +66,8 @@ pub(super) fn step(view: &View<'_, '_>, i: usize) -> Judged {
     let mut judged = Judged::default();
     let Some(prepared) = steps.get(i) else { return judged };
     judged.reasons.extend(structure::check(request, prepared));
-    judged.reasons.extend(prepared.derived.findings.iter().map(|finding| resources::as_wanted(prepared, finding)));
+    let wanted = |finding| resources::as_wanted(request, prepared, finding);
+    judged.reasons.extend(prepared.derived.findings.iter().map(wanted));
     if prepared.tool.is_some() {
         judged.reasons.extend(resources::check(request, prepared));
         judged.reasons.extend(leaving::check(request, prepared));

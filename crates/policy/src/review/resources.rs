@@ -35,7 +35,7 @@ const SYSTEM: [&str; 12] = [
 ];
 
 /// The end of a whole database is a person's to decide where the goal orders it and speaks of that database: a block anywhere else.
-pub(super) fn as_wanted(prepared: &Prepared<'_>, finding: &Reason) -> Reason {
+pub(super) fn as_wanted(request: &Request<'_>, prepared: &Prepared<'_>, finding: &Reason) -> Reason {
     let mut reason = finding.clone();
     let is_database =
         finding.code == Code::ResourceCatastrophic && prepared.derived.databases.contains(&finding.message);
@@ -48,7 +48,10 @@ pub(super) fn as_wanted(prepared: &Prepared<'_>, finding: &Reason) -> Reason {
     // "Rebase onto origin/fix first": a branch that one works on, in the words of git, and nothing forced.
     let rebases = finding.code == Code::ResourceHistory && finding.message.starts_with("`git rebase");
     let forced = prepared.derived.findings.iter().any(|other| other.code == Code::ResourceHistory && other != finding);
-    if rebases && !forced && prepared.goal.order("rebas") {
+    // `--root`, `--onto`, and what git takes for them when they are shortened.
+    let moves = |args: String| args.contains("--ro") || args.contains("--on");
+    let here = prepared.args.literal().is_some_and(|args| !moves(args.to_string()));
+    if request.authentic && rebases && !forced && here && prepared.goal.order("rebas") {
         reason.decision = Decision::Allow;
     }
     reason

@@ -132,6 +132,10 @@ fn a_condition_is_looked_at_before_what_depends_on_it() {
         "Retire site-7 if not in use",
         "If nobody comes back to me, retire site-7",
         "Retire site-7 if anybody asks for it",
+        "Retire site-7; if the audit fails, stop",
+        "Retire site-7 if you can confirm that it is unused",
+        "Retire site-7, that is good if nobody uses it",
+        "Retire site-7 and report back if the audit passed",
     ] {
         assert_ne!(blind(goal), Allow, "{goal}");
     }

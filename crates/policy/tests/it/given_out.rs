@@ -186,6 +186,8 @@ fn one_kind_of_files_is_no_leave_for_the_others() {
     assert!(has(&plan(held, &line("find logs/chats -type f -mtime +90 -delete")), Code::GoalForbidden, Ask));
     let kept = line("find logs/chats -type f -mtime +90 -not -path 'logs/chats/legal/*' -delete");
     assert!(!has(&plan(held, &kept), Code::GoalForbidden, Ask));
+    let both = line("rm -rf logs/chats/legal --exclude=x");
+    assert!(has(&plan(held, &both), Code::GoalForbidden, Ask), "what is left out there is another thing");
 }
 
 #[test]

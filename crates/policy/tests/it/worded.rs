@@ -609,6 +609,25 @@ fn a_proposers_own_goal_asks_for_no_file_of_a_build_service() {
 }
 
 #[test]
+fn a_rebase_that_was_ordered_is_no_loss_unless_it_moves_all_of_it() {
+    use countersign_plan::draft::Draft;
+    use countersign_policy::review::{Request, review};
+    let world = world();
+    let goal = "Rebase this branch onto origin/fix";
+    let decide = |line: &str, authentic| {
+        let steps = json!([{"id": "r", "action": "execute_command", "args": {"command": line}}]);
+        let draft = Draft::from_value(json!({"schema": "countersign.plan/v1", "goal": goal, "steps": steps})).unwrap();
+        let who = crate::world::Who::user();
+        let judged = review(&Request { authentic, ..world.request(&draft, Some(goal), &who) });
+        judged.reasons.iter().filter(|r| r.code == Code::ResourceHistory).map(|r| r.decision).max()
+    };
+    assert_eq!(decide("git rebase origin/fix", true), Some(Allow));
+    assert_eq!(decide("git rebase origin/fix", false), Some(Ask), "its own goal");
+    assert_eq!(decide("git rebase --root", true), Some(Ask), "all there is");
+    assert_eq!(decide("git rebase --ont origin/fix main", true), Some(Ask), "what another branch has is left out");
+}
+
+#[test]
 fn a_ban_under_a_condition_stands_until_somebody_looked() {
     let remove =
         json!({"id": "d", "action": "delete_directory", "args": {"path": "scans/raw"}, "rollback": "snapshot"});

@@ -216,10 +216,15 @@ impl Ban {
         };
         // "Install scripts" are one thing.
         let goal = &prepared.goal.read.text;
-        // `find … -not -path 'logs/legal/*'`
-        let leaves = ["-not -path", "! -path", "-prune", "--exclude"].iter().any(|option| spoken.contains(option));
+        // `find … -not -path 'logs/legal/*'`: it stands nowhere but where it is left out.
+        let leaves = |thing: &str| {
+            spoken.match_indices(thing).all(|(at, _)| {
+                let before = spoken.get(..at).unwrap_or("").trim_end_matches([' ', '=', '\'', '"', '*', '.', '/']);
+                ["-not -path", "! -path", "--exclude"].iter().any(|option| before.ends_with(option))
+            })
+        };
         let obeyed = |(i, thing): (usize, &String)| {
-            if leaves && thing.contains('/') {
+            if thing.contains('/') && leaves(thing) {
                 return true;
             }
             let next = self.things.get(i + 1).filter(|next| goal.contains(&format!("{thing} {next}")));

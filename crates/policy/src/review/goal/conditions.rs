@@ -3,6 +3,9 @@
 use super::vocabulary::BACK;
 use super::words::{Word, has};
 
+/// What "back" belongs to where somebody is told something.
+const HEARING: &str = "report come comes get gets call calls write writes hear hears answer ring mail message";
+
 /// Whether it makes what it asks for depend on something, and whether it has something come before something else.
 pub(super) fn conditions(words: &[Word]) -> (bool, bool) {
     let ensured = |pair: &[Word]| {
@@ -12,25 +15,18 @@ pub(super) fn conditions(words: &[Word]) -> (bool, bool) {
     };
     // What a condition takes back comes after a failure, not before an act: "if not, go back", "should go back there if it fails".
     let back = |i: usize| {
-        let before =
-            words.iter().take(i).rev().take(4).take_while(|word| words.get(i).is_some_and(|w| w.clause == word.clause));
-        if before.into_iter().any(|word| word.text == "back") {
-            return true;
-        }
-        let rest = words
-            .iter()
-            .skip(i + 1)
-            .filter(|word| !word.within)
-            .take(BACK)
-            .filter(|word| words.get(i).is_some_and(|w| w.sentence == word.sentence));
+        let Some(at) = words.get(i) else { return false };
+        // "Report back if it passed" takes nothing back.
+        let taken = |pair: &[Word]| matches!(pair, [verb, word] if word.text == "back" && word.clause == at.clause && !has(HEARING, &verb.text));
+        let near = words.get(i.saturating_sub(5)..i).is_some_and(|near| near.windows(2).any(taken));
+        let rest = words.iter().skip(i + 1).filter(|w| !w.within).take(BACK).filter(|w| w.sentence == at.sentence);
         let texts: Vec<&str> = rest.map(|word| word.text.as_str()).collect();
         let verb = texts.iter().position(|text| has("go put roll switch set bring change turn", text));
-        let as_it_was = texts.windows(2).any(|pair| matches!(pair, ["as", next] if has("it they is before", next)))
-            && texts.iter().any(|text| has("leave keep", text));
+        let as_it_was = texts.windows(2).any(|pair| matches!(pair, ["as", next] if has("it they is before", next)));
+        let stays = texts.iter().any(|text| has("leave keep", text));
         // "If it goes wrong just leave Merle in"
-        let fails = texts.iter().take(5).any(|text| has("wrong fails failed breaks misbehaves misfires crashes", text));
-        (fails && texts.iter().any(|text| has("leave keep stop", text)))
-            || as_it_was
+        let fails = texts.iter().take(5).any(|text| has("wrong misbehaves misfires", text));
+        near || (stays && (fails || as_it_was))
             || texts.iter().any(|text| has("revert undo", text))
             || texts
                 .windows(3)
@@ -43,21 +39,18 @@ pub(super) fn conditions(words: &[Word]) -> (bool, bool) {
     let whether = |i: usize| {
         word(i.checked_sub(1)).is_some_and(|w| has("look see", &w.text))
             && word(i.checked_sub(2)).is_some_and(|w| has("and then", &w.text))
-            && words
-                .iter()
-                .rev()
-                .take_while(|w| words.get(i).is_some_and(|at| w.at > at.at))
-                .all(|w| !has("so then", &w.text))
+            && words.iter().skip(i + 1).all(|w| !has("so then", &w.text))
     };
     // "If you need the background" is no matter of the work.
     let polite = |i: usize| {
         word(Some(i + 1)).is_some_and(|w| w.text == "you")
-            && word(Some(i + 2))
-                .is_some_and(|w| has("need needs want wants like wonder wonders can could ask asks prefer", &w.text))
+            && word(Some(i + 2)).is_some_and(|w| has("need needs want wants like wonder wonders prefer", &w.text))
     };
     // "It would be good if that happened today"
-    let wished =
-        |i: usize| word(i.checked_sub(1)).is_some_and(|w| has("good nice great glad helpful lovely best", &w.text));
+    let wished = |i: usize| {
+        word(i.checked_sub(1)).is_some_and(|w| has("good nice great glad helpful lovely best", &w.text))
+            && word(i.checked_sub(2)).is_some_and(|w| w.text == "be")
+    };
     let condition = |(i, word): (usize, &Word)| {
         has("unless provided", &word.text) || (word.text == "if" && !back(i) && !whether(i) && !polite(i) && !wished(i))
     };

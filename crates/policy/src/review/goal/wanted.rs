@@ -47,7 +47,6 @@ pub(in crate::review) fn unwanted(request: &Request<'_>, prepared: &Prepared<'_>
     let action = prepared.step.action.as_str();
     let object = |touch: &Touch| is_named(goal, prepared, touch) || wishes.speak_of_object(action);
     let more = |kind: &Kind| !matches!(kind, Kind::Look | Kind::Tell);
-    // What is only looked at is not to be changed.
     // What stands in many descriptions says nothing.
     let share = |text: &str| {
         text.split(|c: char| !c.is_alphanumeric()).any(|word| !has(COMMON, word) && wishes.share_a_word(word))
@@ -62,6 +61,7 @@ pub(in crate::review) fn unwanted(request: &Request<'_>, prepared: &Prepared<'_>
         let about = tool.map_or("", |tool| tool.description.as_str());
         share(action) || share(about) || keys.is_some_and(|keys| share(&keys))
     };
+    // What is only looked at is not to be changed.
     let changed = |touch: &Touch| {
         let named = is_named(goal, prepared, touch)
             && (wishes.asked.is_empty() || wishes.asked.iter().any(more))
