@@ -6,81 +6,10 @@ use countersign_plan::tool::Effect;
 use crate::inspection::FindingKind;
 use crate::machine::{Machine, Variable, Word};
 
-/// Programs and scripts that run a task by its name.
-const RUNNERS: &[&str] = &[
-    "rails",
-    "rake",
-    "manage.py",
-    "django-admin",
-    "artisan",
-    "console",
-    "mix",
-    "make",
-    "gmake",
-    "just",
-    "task",
-    "gradle",
-    "gradlew",
-    "mvn",
-    "mvnw",
-    "fab",
-    "invoke",
-    "inv",
-    "flask",
-    "alembic",
-    "prisma",
-    "knex",
-    "sequelize",
-    "sequelize-cli",
-    "typeorm",
-    "drizzle-kit",
-    "ef",
-    "flyway",
-    "liquibase",
-    "dbmate",
-    "goose",
-    "sqlx",
-    "diesel",
-    "ecto",
-    "phinx",
-    "doctrine",
-    "doit",
-    "nox",
-    "thor",
-    "ace",
-    "drush",
-    "wp",
-    "magento",
-    "spark",
-    "grunt",
-    "gulp",
-    "cap",
-    "mage",
-    "earthly",
-    "hanami",
-    "phoenix",
-    "npm",
-    "pnpm",
-    "yarn",
-    "bun",
-    "composer",
-    "poe",
-    "taskipy",
-    "migrate",
-    "supabase",
-    "symfony",
-    "craft",
-    "lein",
-    "mikro-orm",
-    "objection",
-    "sea-orm-cli",
-    "yoyo",
-    "wrangler",
-    "occ",
-    "ember",
-    "nx",
-    "lerna",
-];
+/// Programs and scripts that run a task by its name, beside those below.
+const RUNNERS: &str = "rails rake console mix make gmake just task gradle gradlew mvn mvnw fab invoke inv flask \
+    doit nox thor ace drush wp magento spark grunt gulp cap mage earthly hanami phoenix npm pnpm yarn bun composer \
+    poe taskipy symfony craft lein objection wrangler occ ember nx lerna";
 
 /// Programs that start one of those.
 const LAUNCHERS: &[&str] = &[
@@ -89,93 +18,18 @@ const LAUNCHERS: &[&str] = &[
 ];
 
 /// Tools whose every task is about a database.
-const OF_DATABASES: &[&str] = &[
-    "alembic",
-    "prisma",
-    "knex",
-    "sequelize",
-    "sequelize-cli",
-    "typeorm",
-    "drizzle-kit",
-    "ef",
-    "flyway",
-    "liquibase",
-    "dbmate",
-    "goose",
-    "sqlx",
-    "diesel",
-    "ecto",
-    "phinx",
-    "doctrine",
-    "migrate",
-    "manage.py",
-    "django-admin",
-    "mikro-orm",
-    "yoyo",
-    "sea-orm-cli",
-    "supabase",
-    "artisan",
-];
+const OF_DATABASES: &str = "alembic prisma knex sequelize sequelize-cli typeorm drizzle-kit ef flyway liquibase \
+    dbmate goose sqlx diesel ecto phinx doctrine migrate manage.py django-admin mikro-orm yoyo sea-orm-cli supabase \
+    artisan";
 
 /// Parts of a task's name that take something away.
-const TAKES: &[&str] = &[
-    "drop",
-    "reset",
-    "purge",
-    "wipe",
-    "destroy",
-    "flush",
-    "truncate",
-    "nuke",
-    "erase",
-    "delete",
-    "teardown",
-    "obliterate",
-    "cleanup",
-    "dropall",
-    "dropdb",
-    "resetdb",
-    "flushdb",
-    "fresh",
-    "zap",
-];
+const TAKES: &str = "drop reset purge wipe destroy flush truncate nuke erase delete teardown obliterate cleanup \
+    dropall dropdb resetdb flushdb fresh zap";
 
 /// What can be made again: to take it away is a clean-up.
-const MADE_AGAIN: &[&str] = &[
-    "cache",
-    "caches",
-    "tmp",
-    "temp",
-    "dist",
-    "build",
-    "coverage",
-    "asset",
-    "assets",
-    "view",
-    "views",
-    "route",
-    "routes",
-    "config",
-    "deps",
-    "lock",
-    "node",
-    "modules",
-    "artifacts",
-    "session",
-    "sessions",
-    "generated",
-    "snapshot",
-    "snapshots",
-    "logs",
-    "log",
-    "counter",
-    "permissions",
-    "password",
-    "start",
-    "cov",
-    "screenshots",
-    "state",
-];
+const MADE_AGAIN: &str = "cache caches tmp temp dist build coverage asset assets view views route routes config \
+    deps lock node modules artifacts session sessions generated snapshot snapshots logs log counter permissions \
+    password start cov screenshots state";
 
 /// Words for what a database is.
 const DATABASE: &[&str] =
@@ -196,12 +50,17 @@ const ENVIRONMENT: &[&str] = &[
     "STAGE",
 ];
 
+/// Whether a list, separated by blanks, has the word.
+fn has(list: &str, word: &str) -> bool {
+    list.split(' ').any(|one| one == word)
+}
+
 impl Machine<'_> {
     /// What the words after a task runner say that the task does.
     pub(super) fn judge_tasks(&mut self, base: &str, rest: &[Word]) {
         let words: Vec<String> = rest.iter().map(Word::shown).collect();
         let last = |word: &String| word.rsplit('/').next().unwrap_or(word).to_owned();
-        let known = |name: &str| RUNNERS.contains(&name);
+        let known = |name: &str| has(RUNNERS, name) || has(OF_DATABASES, name);
         let (runner, tasks) = if LAUNCHERS.contains(&base)
             && let Some(at) = words.iter().take(5).position(|word| known(&last(word)))
         {
@@ -221,7 +80,7 @@ impl Machine<'_> {
         if matches!(environment.as_deref(), Some("test" | "testing" | "ci")) {
             return;
         }
-        let database = OF_DATABASES.contains(&runner.as_str());
+        let database = has(OF_DATABASES, &runner);
         let said = tasks
             .iter()
             .filter(|word| !word.contains('=') || word.starts_with("--"))
@@ -290,8 +149,8 @@ fn said(word: &str, database: bool) -> Option<bool> {
         return None;
     }
     let parts: Vec<&str> = bare.split([':', '-', '_', '.', '/', '=']).collect();
-    let takes = parts.iter().any(|part| TAKES.contains(part));
-    let again = parts.iter().any(|part| MADE_AGAIN.contains(part));
+    let takes = parts.iter().any(|part| has(TAKES, part));
+    let again = parts.iter().any(|part| has(MADE_AGAIN, part));
     let queued = |part: &&str| {
         matches!(
             *part,
@@ -313,20 +172,20 @@ fn said(word: &str, database: bool) -> Option<bool> {
 
 /// Whether every change of a schema is taken back: `downgrade base`, `migrate APP zero`, `db:migrate:undo:all`, `VERSION=0`.
 fn undone(runner: &str, tasks: &[String]) -> bool {
-    let has = |name: &str| tasks.iter().any(|word| word == name);
+    let told = |name: &str| tasks.iter().any(|word| word == name);
     let first = tasks.iter().find(|word| !word.starts_with('-')).map_or("", String::as_str);
     match runner {
-        "alembic" | "flask" => has("downgrade") && has("base"),
-        "manage.py" | "django-admin" => (first == "migrate" && has("zero")) || first == "sqlflush",
-        "flyway" => has("clean"),
+        "alembic" | "flask" => told("downgrade") && told("base"),
+        "manage.py" | "django-admin" => (first == "migrate" && told("zero")) || first == "sqlflush",
+        "flyway" => told("clean"),
         "liquibase" => tasks.iter().any(|word| matches!(word.as_str(), "dropAll" | "drop-all")),
         "sequelize" | "sequelize-cli" => tasks.iter().any(|word| word.ends_with("undo:all")),
-        "knex" => has("--all") && tasks.iter().any(|word| word.contains("rollback")),
-        "ef" => has("update") && has("0"),
-        "rails" | "rake" => has("VERSION=0") || has("STEP=999"),
-        "mix" => has("--all") && tasks.iter().any(|word| word.contains("rollback")),
-        "phinx" => first == "rollback" && has("0"),
-        "migrate" | "goose" => has("down-to") || (has("down") && has("-all")),
+        "knex" => told("--all") && tasks.iter().any(|word| word.contains("rollback")),
+        "ef" => told("update") && told("0"),
+        "rails" | "rake" => told("VERSION=0") || told("STEP=999"),
+        "mix" => told("--all") && tasks.iter().any(|word| word.contains("rollback")),
+        "phinx" => first == "rollback" && told("0"),
+        "migrate" | "goose" => told("down-to") || (told("down") && told("-all")),
         _ => false,
     }
 }

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use countersign_plan::draft::Rollback;
 use countersign_plan::id::StepId;
 use countersign_plan::pointer::Pointer;
+use countersign_plan::tool::Effect;
 use countersign_plan::verdict::{Code, Decision, Reason};
 
 use super::prepare::Prepared;
@@ -235,14 +236,28 @@ fn recoverable(request: &Request<'_>, step: &Prepared<'_>) -> bool {
     !step.irreversible && written.all(|seen| seen.is_some_and(|seen| request.deployment.in_workspace(&seen)))
 }
 
+/// Whether data from outside says who receives what is not for everybody to read: either alone is a question, both together are what an
+/// attacker who wrote a text wants of it. Whoever has the writer answered or paid has said so.
+fn is_both_ways(prepared: &Prepared<'_>, sink: &Sink) -> bool {
+    let chosen = |issue: &flow::Issue| {
+        issue.code == Code::FlowUntrustedControl && (!issue.words || issue.verdict == flow::Verdict::Refuted)
+    };
+    let sends = prepared.tool.is_some_and(|tool| tool.definition().effect == Effect::Send);
+    let goal = &prepared.goal;
+    sends && sink.issues.iter().any(chosen) && goal.is_read() && !goal.answers() && !goal.delegates()
+}
+
 /// What flow says about a step.
 pub(super) fn check(request: &Request<'_>, flow: &Flow, prepared: &Prepared<'_>) -> Vec<Reason> {
     let mut reasons = Vec::new();
     for sink in flow.of(&prepared.step.id) {
+        let both = !sink.rollback && is_both_ways(prepared, sink);
         for issue in &sink.issues {
             let rollback = if sink.rollback { "rollback: " } else { "" };
             let message = format!("{rollback}{}", issue.message);
-            let mut reason = Reason::new(issue.code, issue.decision, message).fix(&issue.fix);
+            let blocks = both && issue.code == Code::FlowClearance;
+            let decision = if blocks { Decision::Block } else { issue.decision };
+            let mut reason = Reason::new(issue.code, decision, message).fix(&issue.fix);
             reason.path = flow.proof.way(issue);
             reasons.push(reason);
         }

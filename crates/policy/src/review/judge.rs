@@ -108,6 +108,7 @@ pub(super) fn step(view: &View<'_, '_>, i: usize) -> Judged {
         judged.reasons.extend(sources::more_than_figures(prepared));
         judged.reasons.extend(threats::sent_too_early(steps, i));
         judged.reasons.extend(threats::kept_too_late(steps, i));
+        judged.reasons.extend(threats::draft_given_out(steps, i));
         judged.reasons.extend(likeness::other_file(steps, prepared));
         judged.reasons.extend(likeness::other_of_two(steps, i));
         judged.reasons.extend(likeness::other_content(steps, i));

@@ -47,6 +47,31 @@ pub(super) fn order(steps: &[Prepared<'_>]) -> Vec<Reason> {
     reasons
 }
 
+/// A text that the goal wants as a draft, and that is given out as well: "prepare an answer, as a draft; Ruth wants to look over it".
+pub(super) fn draft_given_out(steps: &[Prepared<'_>], i: usize) -> Option<Reason> {
+    let step = steps.get(i)?;
+    if !step.goal.speak_of("draft") || step.goal.tells() {
+        return None;
+    }
+    let leaves = |touch: &Touch| {
+        let acts = matches!(touch.effect, Effect::Create | Effect::Update | Effect::Send);
+        acts && touch.by == By::Tool && touch.seen().is_none() && touch.standing != Some(Standing::User)
+    };
+    if !step.derived.touches.iter().any(leaves) {
+        return None;
+    }
+    let texts = |step: &Prepared<'_>| {
+        let args = crate::flow::fill(&step.args);
+        let texts = args.as_object().into_iter().flatten().filter_map(|(_, value)| value.as_str().map(str::to_owned));
+        texts.filter(|text| text.split_whitespace().count() > 2).collect::<Vec<_>>()
+    };
+    let given = texts(step);
+    let file = |other: &&Prepared<'_>| other.derived.touches.iter().any(|t| t.changes() && t.seen().is_some());
+    let kept = steps.iter().filter(file).find(|other| texts(other).iter().any(|text| given.contains(text)))?;
+    let message = format!("the goal wants a draft, which is `{}`, and `{}` gives it out", kept.step.id, step.step.id);
+    Some(Reason::new(Code::GoalUnasked, Decision::RequireApproval, message).fix("leave it as a draft"))
+}
+
 /// Whether a step leaves nothing in a file: `truncate -s 0`, `: > file`, an empty text.
 fn is_emptied(step: &Prepared<'_>, touch: &Touch) -> bool {
     if touch.effect != Effect::Update || touch.seen().is_none() {

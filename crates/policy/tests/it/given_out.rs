@@ -254,3 +254,32 @@ fn a_short_answer_in_a_channel_is_posted_there() {
     assert!(!asks("What does the schedule say about T-40? A short answer in #finance is enough."));
     assert!(asks("What does the last message in #finance say about T-40?"));
 }
+
+#[test]
+fn whom_a_text_names_gets_nothing_that_is_not_for_everybody() {
+    let post = |goal: &str| {
+        let steps = json!([
+            {"id": "mail", "action": "inbox", "args": {"to": "m-1"}},
+            {"id": "file", "action": "read_file", "args": {"path": "rosters/crew-by-depot.csv"}},
+            {"id": "out", "action": "send_email", "args": {"to": {"$from": "mail", "at": "/from"}, "subject": "Rosters", "body": {"$from": "file", "at": "/content"}}},
+        ]);
+        plan(goal, &steps)
+    };
+    let goal = "Read mail m-1 and send a line about it to #finance, please";
+    assert!(has(&post(goal), Code::FlowClearance, Block), "{:?}", post(goal).reasons);
+    // Who says that the writer is to have it is asked.
+    let answer = post("Send the writer of m-1 rosters/crew-by-depot.csv");
+    assert_eq!(answer.decision, Ask, "{:?}", answer.reasons);
+}
+
+#[test]
+fn a_draft_is_not_given_out() {
+    let steps = json!([
+        {"id": "d", "action": "write_file", "args": {"path": "drafts/answer.md", "content": "Good day, we open at nine on Mondays."}},
+        {"id": "a", "action": "send_email", "args": {"to": "ann@company.example", "subject": "Re: hours", "body": "Good day, we open at nine on Mondays."}},
+    ]);
+    let goal = "Please prepare an answer to ann@company.example. Only as a draft in drafts/answer.md! Ruth wants to look over it.";
+    assert!(has(&plan(goal, &steps), Code::GoalUnasked, Ask));
+    let goal = "Mail ann@company.example that we open at nine on Mondays, and keep the draft as drafts/answer.md";
+    assert!(!has(&plan(goal, &steps), Code::GoalUnasked, Ask));
+}

@@ -157,6 +157,7 @@ fn a_thing_and_its_new_value_in_one_sentence_are_an_order() {
     for goal in [
         "beta-eu: 12 replicas pls",
         "They stream on beta-eu tonight. Take that fleet to 12 replicas and say so once it is done.",
+        "The stream is slow. Double the beta-eu there, from 6 to 12, and leave word in #finance.",
     ] {
         assert!(!has(goal, &scale, Code::DefaultAsk), "{goal}");
     }

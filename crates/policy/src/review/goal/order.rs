@@ -147,13 +147,23 @@ fn parts<'a>(goal: &'a str) -> Vec<&'a str> {
         };
         // "If and only if" is one condition.
         let whole = |at: usize| text.get(..at).is_some_and(|before| before.ends_with(" if"));
+        // "I will hand them over after checking who that is": nothing of the plan waits for that.
+        let own = |at: usize| {
+            let before = text.get(..at).unwrap_or("");
+            let from = before.rfind([',', '.', ';', '!', '?', ':', '(']).map_or(0, |from| from + 1);
+            let clause = before.get(from..).unwrap_or("");
+            [" i will ", " i'll ", " we will ", " we'll ", " he will ", " she will ", " they will "]
+                .iter()
+                .any(|will| format!("{clause} ").starts_with(will))
+        };
         // "Move it to F-09. Before you touch it, write down where it sits": that comes first.
         let leads = |at: usize, len: usize| {
             text.get(at..at + len) == Some(" before ")
                 && text.get(..at).is_some_and(|s| s.ends_with(['.', '!', ';', ':']))
         };
-        let found =
-            found.filter(|(at, len)| !often(*at, *len) && !follows(*at, *len) && !whole(*at) && !leads(*at, *len));
+        let found = found.filter(|(at, len)| {
+            !often(*at, *len) && !follows(*at, *len) && !whole(*at) && !own(*at) && !leads(*at, *len)
+        });
         found.min_by_key(|(at, len)| (*at, std::cmp::Reverse(*len)))
     };
     let mut parts = Vec::new();

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::words::{Word, has};
 use super::{Kind, Wishes, bans, order};
+use crate::paths::fold;
 
 /// Words with which a sentence says how something is.
 const COPULAS: &str = "is was are were has had belongs stays keeps lives comes did does waits remains looks seems went ran stands sits hangs";
@@ -12,7 +13,7 @@ const COPULAS: &str = "is was are were has had belongs stays keeps lives comes d
 const TENTATIVE: &str = "idea ideas toys toying thinks thinking considers considering wonders wondering undecided perhaps maybe might dreams mulls hesitates";
 
 /// Words for what was named before.
-const ANAPHORS: &str = "it its that this them those these they";
+const ANAPHORS: &str = "it its that this them those these they there here";
 
 impl Wishes {
     /// Whether what a step is done to and what it sets stand together in a sentence that says nothing else of them: "beta-eu: 12 replicas",
@@ -49,6 +50,29 @@ impl Wishes {
         let here = said.iter().all(|word| word.sentence == last.sentence);
         here || (!sentence().filter(|word| word.clause == last.clause).any(foreign)
             && (sentence().any(|word| has(ANAPHORS, &word.text)) || sentence().count() <= 6))
+    }
+
+    /// Whether it gives an order about this thing with a verb that no list has: "double the import-worker there".
+    pub(in crate::review) fn order_at(&self, name: &str) -> bool {
+        const NO_VERBS: &str = "i we you he she they it that this these those there here the a an our my your his her their its no not yes             if when once as after before while since because to in on at by for from with of about hi hello dear thanks thank sorry so             well ok okay also just now today tomorrow yesterday only still both all some any each every everything nothing who what             which why how where whether and or but then please wait wonder skim study consult compare";
+        const AFTER_VERBS: &str =
+            "the a an our my your his her their its this that these those it them all both every each";
+        let (words, text, name) = (&self.read.words, &self.read.text, fold(name));
+        let known = |word: &Word| Kind::ALL.iter().any(|kind| word.is(kind.stems()));
+        words.iter().enumerate().any(|(i, word)| {
+            let before = i.checked_sub(1).and_then(|i| words.get(i));
+            let first = before.is_none_or(|before| before.sentence != word.sentence)
+                || before.is_some_and(|before| has("please and then", &before.text));
+            let next = words.get(i + 1);
+            let verb = first && word.orders() && !word.within && !has(NO_VERBS, &word.text) && !known(word);
+            let object = next.is_some_and(|next| {
+                has(AFTER_VERBS, &next.text)
+                    || is_named(bans::token(text, next.at))
+                    || bans::token(text, next.at) == name
+            });
+            let mut rest = words.iter().skip(i + 1).take_while(|next| next.clause == word.clause);
+            verb && object && rest.any(|next| bans::token(text, next.at) == name)
+        })
     }
 
     /// Whether these places are all in sentences about what somebody only thinks of.

@@ -35,6 +35,10 @@ const COMMON: &str = "until when from with that this these those their there tha
 /// Words of an answer, whose receiver is whoever wrote.
 const ANSWERING: &str = "repl respond answer confirm sender requester customer client";
 
+/// Words for whoever wrote something.
+const WRITERS: &str =
+    "person people writer author wrote whoever address everybody everyone participants attendees members";
+
 /// Whether nothing in the goal asks for what the step does. A goal in another language is not read, and says neither.
 pub(in crate::review) fn unwanted(request: &Request<'_>, prepared: &Prepared<'_>) -> bool {
     let Some(goal) = request.pinned_goal else { return false };
@@ -107,6 +111,18 @@ pub(in crate::review) fn unwanted(request: &Request<'_>, prepared: &Prepared<'_>
     };
     let touched = prepared.derived.touches.iter().filter(|touch| touch.by == By::Tool).all(wanted);
     !touched || !prepared.derived.open.iter().all(|one| open(one.effect))
+}
+
+impl super::Wishes {
+    /// Whether it orders that somebody is told something.
+    pub(in crate::review) fn tells(&self) -> bool {
+        self.order(TELLING) || self.writes_to_somebody()
+    }
+
+    /// Whether it means somebody who wrote.
+    pub(in crate::review) fn answers(&self) -> bool {
+        self.speak_of(ANSWERING) || self.speak_of(WRITERS)
+    }
 }
 
 /// Whether the goal says to whom something is to be sent, so that nobody else is meant.
