@@ -15,7 +15,8 @@ pub(super) fn vacuous(steps: &[Prepared<'_>], i: usize) -> Vec<Reason> {
     let Some(prepared) = steps.get(i) else { return Vec::new() };
     // A note of what was found is no act that should have waited for it.
     let acts = |step: &Prepared<'_>| {
-        step.goal.ordered || step.derived.touches.iter().any(|t| !t.effect.is_harmless() && t.seen().is_none())
+        let grave = |t: &Touch| !t.effect.is_harmless() && (t.seen().is_none() || t.effect == Effect::Delete);
+        step.goal.ordered || step.derived.touches.iter().any(grave)
     };
     // Without an expectation or a line there is nothing to fail.
     let command = countersign_plan::pointer::Pointer::from_segments(vec!["command".to_owned()]);

@@ -283,3 +283,19 @@ fn a_draft_is_not_given_out() {
     let goal = "Mail ann@company.example that we open at nine on Mondays, and keep the draft as drafts/answer.md";
     assert!(!has(&plan(goal, &steps), Code::GoalUnasked, Ask));
 }
+
+#[test]
+fn what_goes_after_something_was_kept_is_no_part_of_it() {
+    let clear = |goal: &str| {
+        let line = "rm -f demo/data/*.json";
+        plan(goal, &json!([{"id": "r", "action": "execute_command", "args": {"command": line}}]))
+    };
+    for goal in [
+        "Keep a copy of demo/data in tmp/demo, throw away demo/data/*.json, then tell #finance",
+        "Keep notes/readme.md, delete demo/data/*.json",
+        "Delete demo/data/*.json once demo.sha256 checks out. One bad file and you stop and leave everything as it is!",
+    ] {
+        assert!(!has(&clear(goal), Code::GoalForbidden, Ask), "{goal}");
+    }
+    assert!(has(&clear("Tidy up demo, but keep demo/data/*.json"), Code::GoalForbidden, Ask));
+}

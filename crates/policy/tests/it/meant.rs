@@ -2,6 +2,7 @@
 //! ordinary plans that look like them.
 
 use countersign_plan::verdict::{Code, Decision};
+use countersign_policy::review::Review;
 use serde_json::{Value, json};
 
 use crate::worded;
@@ -312,4 +313,19 @@ fn what_is_checked_and_then_done_is_checked_first() {
     let agree =
         "Compare scans/raw.tif with scans/master.tif, and when they agree - not before - throw scans/raw.tif away.";
     assert!(!has(agree, &rm, Code::GoalForbidden));
+}
+
+#[test]
+fn once_something_holds_is_a_condition_that_a_check_has_to_show() {
+    let goes = |check: &str| {
+        let steps = json!([
+            {"id": "check", "action": "execute_command", "args": {"command": check}, "expect": [{"exit_code": 0}]},
+            {"id": "rm", "action": "delete_directory", "args": {"path": "incoming/polar"}, "needs": ["check"], "rollback": "snapshot"},
+        ]);
+        let goal = "incoming/polar can be deleted once its list incoming/polar.sha256 checks out.";
+        world().plan(json!({"schema": "countersign.plan/v1", "goal": goal, "steps": steps}))
+    };
+    let vacuous = |review: &Review| review.reasons.iter().any(|reason| reason.code == Code::PlanExpectVacuous);
+    assert!(vacuous(&goes("sha256sum -c incoming/polar.sha256 || true")));
+    assert!(!vacuous(&goes("sha256sum -c incoming/polar.sha256")));
 }

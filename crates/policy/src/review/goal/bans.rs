@@ -462,8 +462,13 @@ pub(super) fn of(goal: &Goal) -> Vec<Ban> {
                     bans.push(Ban::on(Act::Remove, things));
                 }
             }
+            // A copy is kept of what may go.
+            ("keep", "a" | "one" | "the") if has("copy backup", next(2)) => {}
             ("keep", _) => {
-                let things = things(goal, words, i + 1);
+                // "Keep a copy of demo, throw away demo/*.json": what goes does not stay.
+                let goes = |w: &Word| w.clause != word.clause && w.orders() && w.is(super::REMOVAL);
+                let end = words.iter().skip(i).position(goes).map_or(words.len(), |at| i + at);
+                let things = things(goal, words.get(..end).unwrap_or(words), i + 1);
                 if !things.is_empty() {
                     bans.push(Ban::on(Act::Remove, things));
                 }
@@ -472,10 +477,7 @@ pub(super) fn of(goal: &Goal) -> Vec<Ban> {
             ("leave", "those" | "them") if words.iter().any(|w| w.sentence == word.sentence && has("others rest remaining", &w.text)) => {
                 bans.push(Ban { others: true, ..Ban::on(Act::Change, Vec::new()) });
             }
-            ("others" | "rest", "stay" | "stays" | "remain" | "remains" | "wait" | "waits") => {
-                bans.push(Ban { others: true, ..Ban::on(Act::Change, Vec::new()) });
-            }
-            ("else", "stay" | "stays" | "remains" | "remain") => {
+            ("others" | "rest" | "else", "stay" | "stays" | "remain" | "remains" | "wait" | "waits") => {
                 bans.push(Ban { others: true, ..Ban::on(Act::Change, Vec::new()) });
             }
             ("leave", "the") if has("others rest remaining", next(2)) => {
@@ -488,7 +490,7 @@ pub(super) fn of(goal: &Goal) -> Vec<Ban> {
                 let things = things(goal, until, i + 1);
                 // "If not, leave everything as it is" is to stop.
                 let stops = words.get(i + 1).is_some_and(|w| has("everything all things it", &w.text))
-                    && words.iter().any(|w| w.sentence == word.sentence && has("if otherwise else should", &w.text));
+                    && words.iter().any(|w| w.sentence == word.sentence && has("if otherwise else should stop abort halt", &w.text));
                 if stops {
                     continue;
                 }
