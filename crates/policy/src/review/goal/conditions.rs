@@ -60,7 +60,7 @@ pub(super) fn conditions(words: &[Word]) -> (bool, bool) {
         (one.text == "only" && has("when once after if then in", &two.text))
             || (one.text == "not" && has("before until", &two.text))
             // "Once its list checks out"
-            || (one.text == "once" && has("the its it they this that all both every each everything you", &two.text))
+            || (one.text == "once" && has("the its their all both every each everything", &two.text))
             || (one.text == "soon" && two.text == "as")
             || (one.text == "after" && has("it they", &two.text))
             || (one.text == "before" && has("anything any you", &two.text))
