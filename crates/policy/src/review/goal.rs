@@ -421,7 +421,7 @@ fn is_same_token(text: &str, one: usize, other: usize) -> bool {
 }
 
 /// A name with a suffix.
-fn is_file_name(token: &str) -> bool {
+pub(super) fn is_file_name(token: &str) -> bool {
     let suffix = |suffix: &str| suffix.starts_with(char::is_alphabetic) && suffix.len() <= 5;
     let hidden = token.strip_prefix('.').is_some_and(|name| name.len() > 2 && name.starts_with(char::is_alphabetic));
     hidden || token.rsplit_once('.').is_some_and(|(stem, end)| !stem.is_empty() && suffix(end) && !stem.contains('@'))

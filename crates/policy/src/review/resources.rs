@@ -54,6 +54,19 @@ pub(super) fn as_wanted(request: &Request<'_>, prepared: &Prepared<'_>, finding:
     if request.authentic && rebases && !forced && here && prepared.goal.order("rebas") {
         reason.decision = Decision::Allow;
     }
+    // "Put that one file back to how it was committed": what the goal names, and what a snapshot would bring back.
+    let thrown = finding.message.split_once("throws away what was not committed of ").map(|(_, path)| path);
+    let named = |path: &str| goal::is_file_name(path) && goal::names(request.pinned_goal, path);
+    if request.authentic
+        && finding.code == Code::ResourceHistory
+        && prepared.reversible_by == super::ReversibleBy::Snapshot
+        && thrown.is_some_and(named)
+        && prepared.goal.speak_of("committed head uncommitted")
+        && (prepared.goal.order("restor revert undo discard reset") || prepared.goal.speak_of("back"))
+        && !forced
+    {
+        reason.decision = Decision::Allow;
+    }
     reason
 }
 

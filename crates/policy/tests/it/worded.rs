@@ -693,3 +693,18 @@ fn data_is_no_code_unless_it_lies_where_it_runs() {
     assert!(lint("src/a.py", "make test"));
     assert!(lint("docs/jest.config.json", "cd docs && make test"), "the folder that runs");
 }
+
+#[test]
+fn a_file_that_is_put_back_as_the_goal_says_is_no_loss() {
+    let undo = |goal: &str, line: &str| {
+        let steps =
+            json!([{"id": "u", "action": "execute_command", "args": {"command": line}, "rollback": "snapshot"}]);
+        let judged = decided(goal, steps);
+        judged.reasons.iter().filter(|r| r.code == Code::ResourceHistory).map(|r| r.decision).max()
+    };
+    let goal = "I messed up web/leaflet.html. Put that one file back to how it was committed.";
+    assert_eq!(undo(goal, "git restore web/leaflet.html"), Some(Allow));
+    assert_eq!(undo(goal, "git restore web/other.html"), Some(Ask), "another file");
+    assert_eq!(undo(goal, "git restore ."), Some(Ask), "all of it");
+    assert_eq!(undo("Commit web/leaflet.html", "git restore web/leaflet.html"), Some(Ask), "not ordered");
+}
