@@ -3,6 +3,7 @@
 
 mod arguments;
 mod calls;
+mod ends;
 mod fold;
 mod lex;
 mod names;
@@ -10,6 +11,7 @@ mod perl;
 mod powershell;
 mod rounds;
 mod started;
+mod sums;
 mod words;
 
 use countersign_plan::inspection::Context;
@@ -74,6 +76,7 @@ impl Machine<'_> {
         let tokens = names::settled(language, &fold::constants(&tokens, &self.context.home));
         let tokens = names::settled(language, &fold::constants(&tokens, &self.context.home));
         let tokens = fold::bare_loops(words::spread(language, tokens));
+        let tokens = if language == Language::Python { sums::apart(tokens) } else { tokens };
         let loops = fold::loops(&tokens);
         let worst = fold::worst_of_lists(&tokens, &self.context.home);
         let mut seen = Seen { loops, worst, lists: names::lists(&tokens), tokens: tokens.clone(), ..Seen::default() };
@@ -268,6 +271,12 @@ impl Machine<'_> {
             self.does(language, Does::Connects, name, after, seen);
             return;
         }
+        // A reader of settings opens what it is given (Python library reference, "configparser").
+        let settings = language == Language::Python && is_call && lower == "read" && name.contains('.');
+        if let Some(path) = argument(after, 0).and_then(constant).filter(|path| settings && path.contains('/')) {
+            self.file_of(Effect::Read, Some(path), name, false);
+            return;
+        }
         let of_ruby = ["ENV.to_", "ENV.inspect", "ENV.each", "ENV.map", "ENV.collect", "ENV.select", "ENV.sort"];
         seen.environment |= language == Language::Ruby && of_ruby.iter().any(|start| name.starts_with(start));
         seen.environment |= language == Language::Perl && name == "ENV" && before == Some(&Token::Mark('%'));
@@ -396,7 +405,17 @@ impl Machine<'_> {
                     _ => {}
                 }
             }
-            Does::Deletes(n, recursive) => self.file_of(Effect::Delete, text(n), name, recursive),
+            Does::Deletes(n, recursive) => {
+                let path = text(n);
+                if recursive
+                    && path.is_none()
+                    && ends::of_everything(&seen.tokens, argument(after, n), &self.context.home)
+                {
+                    let message = format!("`{name}` removes what the home folder or the root holds");
+                    self.find(FindingKind::DestroysHome, message);
+                }
+                self.file_of(Effect::Delete, path, name, recursive);
+            }
             Does::Moves => {
                 self.file_of(Effect::Delete, text(0), name, true);
                 self.file_of(Effect::Update, text(1), name, false);

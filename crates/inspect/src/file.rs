@@ -466,13 +466,27 @@ impl Machine<'_> {
         };
         for name in names {
             for path in self.paths(&Word::text(*name)) {
-                let written = self.files.get(&path).and_then(|stream| stream.text.clone());
-                // Of what was only read, what is asked for.
-                let seen = || self.context.seen.get(&path).map(|text| wanted::of(base, &path, text, rest));
-                let Some(text) = written.or_else(seen) else { continue };
                 let context = Context { cwd: path::normalise(&path, ".."), ..self.alone() };
-                let inner = file(&path, &text, &context);
-                self.absorb_grave(inner);
+                let texts: Vec<String> = match self.files.get(&path) {
+                    // All of what was written, and what is asked for as it runs.
+                    Some(written) => {
+                        let text = written.known().collect::<Vec<_>>().join("\n");
+                        let wanted = wanted::of(base, &path, &text, rest);
+                        if wanted == text { vec![text] } else { vec![text, wanted] }
+                    }
+                    // Of what was only read, what is asked for.
+                    None => self
+                        .context
+                        .seen
+                        .get(&path)
+                        .map(|text| wanted::of(base, &path, text, rest))
+                        .into_iter()
+                        .collect(),
+                };
+                for text in texts {
+                    let inner = file(&path, &text, &context);
+                    self.absorb_grave(inner);
+                }
             }
         }
     }

@@ -63,6 +63,8 @@ pub(crate) struct Machine<'a> {
     pub(crate) later: Vec<String>,
     /// Whether the line opened a connection of the shell's own, as `/dev/tcp/…` is.
     pub(crate) sockets: bool,
+    /// Whether the command under way reads from or writes to such a connection.
+    pub(crate) connected: bool,
     /// Constant texts that came out of a decoder.
     pub(crate) decoded: Vec<String>,
     /// Whether code of another language decoded something.
@@ -110,6 +112,7 @@ impl<'a> Machine<'a> {
             unpacked_here: false,
             later: Vec::new(),
             sockets: false,
+            connected: false,
             decoded: Vec::new(),
             decodes: false,
             answered: false,

@@ -81,6 +81,10 @@ impl Machine<'_> {
             return Stream::unknown();
         }
         self.depth += 1;
+        // Whatever starts it (`setsid`, `env`, `timeout`) hands on what it is connected to.
+        if self.connected && is_shell(name) {
+            self.find(FindingKind::ReverseShell, format!("`{name}` is connected to another machine"));
+        }
         let base = name.rsplit('/').next().unwrap_or(name);
         let before = std::mem::replace(&mut self.by, base.to_owned());
         let installed = !name.contains('/')

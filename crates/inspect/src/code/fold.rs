@@ -84,6 +84,9 @@ fn folded(name: &str, rest: &[Token], home: &str) -> Option<(String, usize)> {
         let used = if rest.starts_with(&[Token::Mark('('), Token::Mark(')')]) { 2 } else { 0 };
         return Some((home.to_owned(), used));
     }
+    if matches!(name, "path.sep" | "os.sep" | "os.path.sep") {
+        return Some(("/".to_owned(), 0));
+    }
     if name == "process.env.HOME" {
         return Some((home.to_owned(), 0));
     }
@@ -189,7 +192,10 @@ pub(super) fn names(tokens: &[Token], loops: &[(String, Word)]) -> Option<Word> 
         [Token::Name(glob), Token::Mark('('), Token::Text(pattern), Token::Mark(')')]
             if matches!(glob.as_str(), "glob" | "glob.glob" | "glob.iglob" | "Dir.glob" | "bsd_glob") =>
         {
-            Some(Word::pattern(pattern))
+            // Perl's takes several patterns apart: the one that reaches highest.
+            let several =
+                pattern.split_whitespace().filter(|_| glob == "glob").min_by_key(|one| one.matches('/').count());
+            Some(Word::pattern(several.unwrap_or(pattern)))
         }
         // `Dir.glob(home + "/*")`
         [

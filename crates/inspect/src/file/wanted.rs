@@ -54,20 +54,20 @@ fn recipes(text: &str, words: &[String]) -> Option<String> {
     if rules.keys().any(|target| target.contains(['%', '$'])) || wanted.iter().any(|word| !rules.contains_key(word)) {
         return None;
     }
-    let mut out = String::new();
+    let mut runs: Vec<String> = Vec::new();
     let mut at = 0;
     while let Some(target) = wanted.get(at).copied() {
         at += 1;
         let Some((needs, lines)) = rules.get(target) else { continue };
-        for line in lines {
-            out.push('\t');
-            out.push_str(line.trim_start());
-            out.push('\n');
-        }
+        // Automatic variables, as far as they are names (GNU make manual, "Automatic Variables").
+        let (first, all) = (needs.first().copied().unwrap_or(""), needs.join(" "));
+        let named = |line: &str| line.replace("$@", target).replace("$<", first).replace("$^", &all);
+        runs.push(lines.iter().map(|line| format!("\t{}\n", named(line.trim_start()))).collect());
         let more: Vec<&str> = needs.iter().copied().filter(|need| !wanted.contains(need)).collect();
         wanted.extend(more);
     }
-    Some(out)
+    // What a target needs is made first.
+    Some(runs.into_iter().rev().collect())
 }
 
 /// The scripts of a package that run for these words.

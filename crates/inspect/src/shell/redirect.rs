@@ -6,7 +6,6 @@ use brush_parser::ast::{
 };
 use countersign_plan::tool::Effect;
 
-use crate::inspection::FindingKind;
 use crate::machine::{Machine, Stream, Variable, Word};
 
 /// Where standard output goes.
@@ -228,8 +227,10 @@ impl Machine<'_> {
         }
         let redirected =
             prefix.iter().chain(suffix).any(|item| matches!(item, CommandPrefixOrSuffixItem::IoRedirect(_)));
-        self.connected_shell(&name, redirected, &targets);
+        let connected = self.is_connected(redirected, &targets);
+        let outer = std::mem::replace(&mut self.connected, connected);
         let out = self.run(words, stdin);
+        self.connected = outer;
         for (name, value) in kept {
             self.scope.put_back(&name, value);
         }
@@ -253,15 +254,13 @@ impl Machine<'_> {
         }
     }
 
-    /// A shell whose input or output is another machine takes its orders from there.
-    fn connected_shell(&mut self, name: &str, redirected: bool, targets: &[Target]) {
+    /// Whether the input or output of a command is another machine.
+    fn is_connected(&self, redirected: bool, targets: &[Target]) -> bool {
         let to_socket = targets.iter().any(|target| match target {
             Target::File { path, .. } => ["/dev/tcp/", "/dev/udp/"].iter().any(|start| path.shown().starts_with(start)),
             Target::Process(_) | Target::Coprocess(_) => false,
         });
-        if (to_socket || (redirected && self.sockets)) && crate::program::is_shell(name) {
-            self.find(FindingKind::ReverseShell, format!("`{name}` is connected to another machine"));
-        }
+        to_socket || (redirected && self.sockets)
     }
 
     pub(crate) fn assign(&mut self, assignment: &Assignment) {

@@ -15,6 +15,11 @@ use crate::paths::Place;
 /// Programs that change who one is: an `admin` effect.
 const ELEVATING: [&str; 8] = ["sudo", "su", "doas", "pkexec", "runuser", "setpriv", "chroot", "nsenter"];
 
+/// Variables that begin so and only say how something is shown, written or counted (python3(1), node(1), git(1)).
+const LOADING_NOTHING: &str = "PYTHONUNBUFFERED PYTHONIOENCODING PYTHONUTF8 PYTHONDONTWRITEBYTECODE PYTHONHASHSEED PYTHONFAULTHANDLER \
+    PYTHONNOUSERSITE PYTHONSAFEPATH PYTHONTRACEMALLOC NODE_ENV NODE_NO_WARNINGS NODE_DISABLE_COLORS GIT_TERMINAL_PROMPT GIT_AUTHOR_DATE \
+    GIT_COMMITTER_DATE";
+
 /// Variables through which a loader, a shell or an interpreter runs code of somebody's choice.
 const LOADING: [&str; 18] = [
     "LD_",
@@ -189,7 +194,7 @@ impl Deriving<'_> {
         };
         for name in names {
             let upper = name.to_ascii_uppercase();
-            if LOADING.iter().any(|prefix| upper.starts_with(prefix)) {
+            if LOADING.iter().any(|prefix| upper.starts_with(prefix)) && !crate::lists::has(LOADING_NOTHING, &upper) {
                 let message = format!("the variable {name} decides which code runs");
                 self.found(Code::ExecuteUnanalysed, Decision::RequireApproval, message);
                 self.out.execution = Execution::Unanalysed;

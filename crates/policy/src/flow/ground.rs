@@ -46,6 +46,11 @@ impl From<Range<usize>> for Ground {
 /// The digits from which on a number is no date, time or count but the name of something.
 const LONG_NUMBER: usize = 5;
 
+/// Words before a number that is a time, an amount or a count.
+const NOT_THINGS: &str = "from until till since before after than about around only just exactly least most over under year years for pay \
+    pays send book raise lower reduce increase set with and per every next last jan feb mar apr may jun jul aug sep oct nov dec january \
+    february march april june july august september october november december eur usd gbp euro euros spring summer autumn winter end";
+
 /// Lengths of an appointment whose end nobody states, in minutes.
 const USUAL: [i64; 2] = [30, 60];
 
@@ -202,8 +207,15 @@ impl<'a> Grounds<'a> {
         let before = self.goal.get(..range.start)?.trim_end_matches([' ', '#', ':']);
         let word = before.rsplit(|c: char| !c.is_alphanumeric()).next()?;
         let name = fold(name);
-        let called =
-            word.len() > 2 && name.split(['_', '-']).any(|part| part == word || word.strip_suffix('s') == Some(part));
+        // "Tram 2088" is one of them, "pay 2088 EUR" and "by 2088" are none.
+        let after = self.goal.get(range.end..)?.trim_start().split(|c: char| !c.is_alphanumeric()).next().unwrap_or("");
+        let one = text.len() > 3
+            && word.len() > 2
+            && !lists::has(NOT_THINGS, word)
+            && matches!(after, "" | "to" | "is" | "and" | "as" | "on" | "in");
+        let called = one
+            || word.len() > 2
+                && name.split(['_', '-']).any(|part| part == word || word.strip_suffix('s') == Some(part));
         called.then_some(range)
     }
 

@@ -31,7 +31,10 @@ pub(super) fn vacuous(steps: &[Prepared<'_>], i: usize) -> Vec<Reason> {
     let strict = awaited && prepared.goal.ordered;
     // What a later step takes up is looked for, and no check.
     let taken = || steps.iter().skip(i + 1).any(|step| takes(step, prepared));
-    let waved = strict.then(|| waved_through(prepared).or_else(|| only_printed(prepared, taken))).flatten();
+    // "Count them before you do" wants a number, whatever it is.
+    let shown = || prepared.goal.speak_of("count list show number");
+    let printed = || only_printed(prepared, taken).filter(|_| prepared.goal.conditional || !shown());
+    let waved = strict.then(|| waved_through(prepared).or_else(printed)).flatten();
     // That something new has a number is what shows that it is there.
     let creates = prepared.derived.touches.iter().any(|touch| touch.effect == Effect::Create && touch.by == By::Tool);
     let made = |expect: &Expect| matches!(expect, Expect::Output { is: Condition::Exists(true), .. }) && creates;
@@ -173,7 +176,13 @@ pub(super) fn unchecked_digest(steps: &[Prepared<'_>]) -> Option<Reason> {
 
 /// Where the goal makes an act depend on something: a check that waits for the act, and none that could stop it before.
 pub(super) fn checked_too_late(steps: &[Prepared<'_>]) -> Option<Reason> {
-    let strict = |step: &Prepared<'_>| step.step.expect.iter().any(|expect| cannot_fail(expect, true).is_none());
+    // That a line ends well is expected of every one.
+    let runs =
+        |step: &Prepared<'_>| step.derived.touches.iter().any(|t| t.effect == Effect::Execute && t.by == By::Command);
+    let strict = |step: &Prepared<'_>| {
+        step.step.expect.iter().any(|expect| cannot_fail(expect, true).is_none())
+            || (step.step.expect.is_empty() && (runs(step) || !step.derived.called.is_empty()))
+    };
     let looks = |step: &Prepared<'_>| {
         // Tests write into the folder that they run in.
         let runs_in = |name: &str| {

@@ -220,11 +220,20 @@ pub(super) fn gets(prepared: &Prepared<'_>) -> bool {
     prepared.args.at(&method).and_then(|method| Expr::literal(&method)).is_some_and(|method| method == "GET")
 }
 
+/// Through which port of it a whole machine or cluster is commanded.
+fn control_plane(touch: &Touch) -> Option<&'static (u16, &'static str)> {
+    let port = touch.endpoint.as_ref().and_then(|endpoint| endpoint.port);
+    CONTROL_PLANE.iter().find(|(known, _)| Some(*known) == port)
+}
+
+pub(super) fn is_control_plane(touch: &Touch) -> bool {
+    control_plane(touch).is_some()
+}
+
 fn network(touch: &Touch, reads: bool) -> Option<Ask> {
     let standing = touch.standing.unwrap_or(Standing::Other);
-    let port = touch.endpoint.as_ref().and_then(|endpoint| endpoint.port);
     let by_rule = |code, message: String| Some(Ask { code, message, waivable: Waivable::ByRule });
-    if let Some((port, what)) = CONTROL_PLANE.iter().find(|(known, _)| Some(*known) == port) {
+    if let Some((port, what)) = control_plane(touch) {
         return by_rule(Code::DefaultAsk, format!("port {port} is a control plane ({what})"));
     }
     match standing {

@@ -180,8 +180,17 @@ impl Wishes {
                 has("need needs needed necessary takes want wants wanted ask asks asked say says said required requires requested should must do done due", &w.text)
             })
         };
+        // "Whatever it wants, write it down"
+        let noted = |i: usize| {
+            let mut after =
+                words.iter().skip(i + 1).skip_while(|w| words.get(i).is_some_and(|at| at.clause == w.clause));
+            after.next().is_some_and(|w| {
+                w.orders() && has("write note put list jot log tell collect record summarise", &w.text)
+            })
+        };
         words.iter().enumerate().any(|(i, word)| {
-            !word.negated && ((word.text == "whatever" && left(i)) || (word.text == "handle" && word.orders()))
+            !word.negated
+                && ((word.text == "whatever" && left(i) && !noted(i)) || (word.text == "handle" && word.orders()))
         }) || words.windows(2).any(pair)
     }
 
@@ -335,8 +344,9 @@ impl Wishes {
     pub(super) fn introduce(&self, name: &str) -> bool {
         let name = fold(name);
         let found = self.read.words.iter().find(|word| bans::token(&self.read.text, word.at) == name);
-        let before = found.and_then(|word| self.before(word.at).next());
-        before.is_some_and(|word| has("as named called name new to into", word))
+        // "Call that gps-last"
+        let before = found.and_then(|word| self.before(word.at).find(|word| !has("that it this them the", word)));
+        before.is_some_and(|word| has("as named called call name new to into", word))
     }
 
     /// Whether it says what stands under this name: "under the key x: vans only after 22h", "x = 4".

@@ -40,7 +40,8 @@ pub(super) fn as_wanted(request: &Request<'_>, prepared: &Prepared<'_>, finding:
     let is_database =
         finding.code == Code::ResourceCatastrophic && prepared.derived.databases.contains(&finding.message);
     // A table of it is less than the database.
-    let less = prepared.goal.speak_of("table row column index view") && !prepared.goal.speak_of("database db schema");
+    let less =
+        prepared.goal.speak_of("table row column index view") && !prepared.goal.means_all_of("database db schema");
     let spoken = prepared.goal.speak_of(goal::EMPTYING) && prepared.goal.share_a_word(&finding.message);
     if is_database && spoken && !less {
         reason.decision = Decision::RequireApproval;

@@ -84,7 +84,9 @@ fn address(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> Fou
     if touch.effect.is_harmless() {
         return None;
     }
-    let decision = if goal::unwanted(request, prepared) { Decision::Block } else { Decision::RequireApproval };
+    let commands = defaults::is_control_plane(touch);
+    let unwanted = commands || goal::unwanted(request, prepared);
+    let decision = if unwanted { Decision::Block } else { Decision::RequireApproval };
     Some((decision, format!("data from outside names {}, and the goal does not", touch.name)))
 }
 

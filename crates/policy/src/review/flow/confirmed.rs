@@ -216,7 +216,9 @@ fn confirmed(
         let line = |node: &flow::Node| matches!(node.kind, Kind::Grounded(flow::Ground::Goal { from, to }) if goal.get(from..to).is_some_and(|said| said.len() >= 12 && said.contains(' ')));
         decides.into_iter().any(line)
     };
-    let begun = || prepared.is_remote() && (wishes.call(action) || to_named(false) || dictated());
+    let ordered =
+        || wishes.order("run start launch trigger") && spans().is_some_and(|spans| wishes.say_together(&spans));
+    let begun = || prepared.is_remote() && (wishes.call(action) || to_named(false) || dictated() || ordered());
     if lost || !asked || again || blind || (started && !begun() && runs(definition, &sinks)) {
         return None;
     }

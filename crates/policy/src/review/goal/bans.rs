@@ -495,7 +495,7 @@ pub(super) fn of(goal: &Goal) -> Vec<Ban> {
                     continue;
                 }
                 // "… leave it as it is": what was named before, and not everything.
-                let pronoun = words.get(i + 1).is_some_and(|w| has("it that this those these them", &w.text));
+                let pronoun = words.get(i + 1).is_some_and(|w| has("it that this those these them the", &w.text));
                 let before = || last_named(goal, words, i).map(|name| vec![name]);
                 let things = if things.is_empty() && pronoun { before() } else { Some(things) };
                 bans.extend(things.map(|things| Ban::on(Act::Change, things)));

@@ -6,6 +6,14 @@ use super::{Wishes, bans, is_file_name, is_same_token};
 use crate::paths::fold;
 
 impl Wishes {
+    /// Whether it speaks of such a thing other than as where something is: "empty the database", not "the rows in the database".
+    pub(in crate::review) fn means_all_of(&self, stems: &'static str) -> bool {
+        let placed = |at: usize| {
+            self.before(at).find(|word| !has("the our this that", word)).is_some_and(|word| has(PLACING, word))
+        };
+        self.read.words.iter().any(|word| !word.negated && !word.within && word.is(stems) && !placed(word.at))
+    }
+
     /// Whether it asks for the removal of things that it names, and of none that the path is, is below or holds.
     pub(in crate::review) fn remove_others(&self, path: &str) -> bool {
         let words = &self.read.words;

@@ -1,0 +1,55 @@
+//! Removals of all there is, one by one: of what a folder holds that code only lists.
+
+use super::lex::Token;
+
+/// Whether code that removes what it finds looks for it in the home folder or the root: as one of a list, in a name, in a call that
+/// lists a folder. `given` is what is removed.
+pub(super) fn of_everything(tokens: &[Token], given: Option<&[Token]>, home: &str) -> bool {
+    const LISTING: &[&str] = &[
+        "scandir",
+        "listdir",
+        "iterdir",
+        "walk",
+        "readdirSync",
+        "readdir",
+        "children",
+        "each_child",
+        "entries",
+        "opendir",
+    ];
+    let lists = |token: &Token| matches!(token, Token::Name(name) if LISTING.iter().any(|call| name.rsplit('.').next() == Some(call)));
+    let is_end = |text: &str| {
+        text.starts_with('/') && matches!(crate::path::normalise("/", text), path if path == home || path == "/")
+    };
+    let listed = tokens.iter().any(lists)
+        && tokens.iter().enumerate().any(|(i, token)| {
+            let before = i.checked_sub(1).and_then(|i| tokens.get(i));
+            let call = i.checked_sub(2).and_then(|i| tokens.get(i));
+            matches!(token, Token::Text(text) if is_end(text))
+                && match before {
+                    Some(Token::Mark('=' | '[')) => true,
+                    Some(Token::Mark(',')) => within_list(tokens.get(..i).unwrap_or_default()),
+                    Some(Token::Mark('(')) => call.is_some_and(lists),
+                    _ => false,
+                }
+        });
+    // `map { "/$_" } …`
+    let below = |text: &str| {
+        text.strip_prefix("/$").or_else(|| text.strip_prefix("/#{")).is_some_and(|rest| !rest.contains('/'))
+    };
+    listed || given.unwrap_or_default().iter().any(|token| matches!(token, Token::Built(text) if below(text)))
+}
+
+/// Whether the bracket that is still open is that of a list.
+fn within_list(before: &[Token]) -> bool {
+    let mut closed = 0_usize;
+    for token in before.iter().rev() {
+        match token {
+            Token::Mark(')' | ']' | '}') => closed += 1,
+            Token::Mark('(' | '[' | '{') if closed > 0 => closed -= 1,
+            Token::Mark(open @ ('(' | '[' | '{')) => return *open == '[',
+            _ => {}
+        }
+    }
+    false
+}
