@@ -172,8 +172,16 @@ impl Machine<'_> {
                     if ending::constant(&clause.1.list).is_some() && self.effort.limits == 0 {
                         self.find(FindingKind::ForkBomb, "a loop without end keeps a processor busy, and does nothing");
                     }
-                } else if holds {
-                    self.judge_until_full(condition.since(before), did);
+                } else {
+                    if holds {
+                        self.judge_until_full(condition.since(before), did);
+                    }
+                    // `until grep -q up log; do :; done`
+                    let pauses = did.pauses > 0 || did.limits > 0 || clause.0.to_string().contains("read ");
+                    if ending::constant(&clause.1.list).is_some() && !pauses {
+                        let message = "a loop that waits without a pause keeps a processor busy";
+                        self.unknown(UnknownKind::Code, Effect::Execute, message);
+                    }
                 }
                 out
             }

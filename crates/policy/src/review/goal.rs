@@ -346,7 +346,7 @@ impl Wishes {
         let found = self.read.words.iter().find(|word| bans::token(&self.read.text, word.at) == name);
         // "Call that gps-last"
         let before = found.and_then(|word| self.before(word.at).find(|word| !has("that it this them the", word)));
-        before.is_some_and(|word| has("as named called call name new to into", word))
+        before.is_some_and(|word| has("as named called call name new to into snapshot backup copy", word))
     }
 
     /// Whether it says what stands under this name: "under the key x: vans only after 22h", "x = 4".
@@ -391,7 +391,8 @@ impl Wishes {
         let into = |word: &Word| {
             let start = bans::start(&self.read.text, word.at);
             let kept = |other: &Word| {
-                other.clause == word.clause && has("keep write save store put note record log", &other.text)
+                other.clause == word.clause
+                    && has("keep write save store put note record log dump extract export", &other.text)
             };
             // "What would it throw away? -> reports/untracked.txt"
             let pointed = self.read.text.get(..start).is_some_and(|text| text.trim_end().ends_with(['>', '→']));

@@ -113,6 +113,7 @@ pub(super) fn step(view: &View<'_, '_>, i: usize) -> Judged {
         judged.reasons.extend(likeness::other_of_two(steps, i));
         judged.reasons.extend(likeness::other_content(steps, i));
         judged.reasons.extend(likeness::other_address(prepared));
+        judged.reasons.extend(likeness::other_name(prepared));
         judged.reasons.extend(rollback(request, patterns, steps, i));
     }
     let id = &prepared.step.id;

@@ -81,6 +81,18 @@ pub(super) fn other_of_two(steps: &[Prepared<'_>], i: usize) -> Option<Reason> {
     Some(Reason::new(Code::GoalUnasked, Decision::RequireApproval, message).fix("take the one that the goal says"))
 }
 
+/// Somebody or something else than the goal names: "not to be mixed up with Nordlab Plastics", Sunil Bose for Sunita Bose.
+pub(super) fn other_name(step: &Prepared<'_>) -> Option<Reason> {
+    let args = crate::flow::fill(&step.args);
+    let texts = args.as_object()?.values().filter_map(serde_json::Value::as_str);
+    // Who is looked up is somebody; a subject of a mail is none.
+    let capital = |text: &str| text.split(' ').all(|word| word.starts_with(char::is_uppercase));
+    let namesake = |text: &str| !step.has_effect() && capital(text) && step.goal.names_namesake(text);
+    let name = texts.filter(|text| text.len() <= 64).find(|text| step.goal.warns_of(text) || namesake(text))?;
+    let message = format!("the goal means somebody or something else than {name}");
+    Some(Reason::new(Code::GoalUnasked, Decision::RequireApproval, message).fix("take the name that the goal gives"))
+}
+
 /// The words by which two names of files differ, if it is one word of each.
 fn differing(one: &str, other: &str) -> Option<(String, String)> {
     let parts = |name: &str| -> Vec<String> { name.split(['-', '_', '.']).map(str::to_owned).collect() };

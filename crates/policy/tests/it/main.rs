@@ -4,6 +4,7 @@
 
 mod asked;
 mod behind;
+mod beside;
 mod blocks;
 mod chosen;
 mod commands;

@@ -1,5 +1,6 @@
 //! Which questions the user's own goal has answered already (FORMATS §5).
 
+use countersign_plan::pointer::Pointer;
 use countersign_plan::tool::{Definition, Effect, Reversibility, TargetKind};
 use countersign_plan::verdict::{Code, Decision, Reason};
 
@@ -56,6 +57,11 @@ fn is_blind(request: &Request<'_>, steps: &[Prepared<'_>], prepared: &Prepared<'
     let unseen = || !checks::is_looked_at_before(steps, i) || checks::looks_elsewhere(steps, i);
     prepared.goal.conditional && !request.session.has_acted() && unseen()
 }
+
+/// Words for a change in a store.
+const CHANGING: &str = "updat set insert add delet remov creat alter mark chang fix correct renam mov clos reset fill load import migrat \
+    backfill replac bump rais lower increas decreas clear empty truncat drop purg archiv merg put apply flag assign enter record \
+    restor copy anonymi mask";
 
 /// How a step is confirmed beforehand.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -171,8 +177,9 @@ fn confirmed(
         };
         nodes.map(span).collect::<Option<Vec<_>>>()
     };
-    let set =
-        |touch: &Touch| touch.effect == Effect::Update && spans().is_some_and(|spans| wishes.say_together(&spans));
+    let set = |touch: &Touch| {
+        touch.effect == Effect::Update && spans().is_some_and(|spans| wishes.say_together(action, &spans))
+    };
     let wanted = |touch: &Touch| {
         wishes.ask_for(action, touch.effect)
             || noted(touch)
@@ -195,7 +202,7 @@ fn confirmed(
         sets && !wishes.call(action)
             && !said.is_empty()
             && wishes.only_speak_at(&said)
-            && !spans().is_some_and(|spans| wishes.say_together(&spans))
+            && !spans().is_some_and(|spans| wishes.say_together(action, &spans))
     };
     let asked = touches.iter().all(wanted) && !wishes.ask_for_opposite(action) && !only_spoken();
     // What the goal asks for once is done once; of payments and rights, whatever is written along with it.
@@ -217,9 +224,15 @@ fn confirmed(
         decides.into_iter().any(line)
     };
     let ordered =
-        || wishes.order("run start launch trigger") && spans().is_some_and(|spans| wishes.say_together(&spans));
+        || wishes.order("run start launch trigger") && spans().is_some_and(|spans| wishes.say_together(action, &spans));
     let begun = || prepared.is_remote() && (wishes.call(action) || to_named(false) || dictated() || ordered());
-    if lost || !asked || again || blind || (started && !begun() && runs(definition, &sinks)) {
+    // Whoever asks a store something has not asked for what a statement changes in it.
+    let statement = || prepared.args.at(&Pointer::from_segments(vec!["sql".to_owned()])).is_some();
+    let silent = touches.iter().any(|touch| !touch.effect.is_harmless())
+        && statement()
+        && !touches.iter().any(|touch| wishes.order_beside(CHANGING, &touch.name))
+        && !dictated();
+    if lost || !asked || again || blind || silent || (started && !begun() && runs(definition, &sinks)) {
         return None;
     }
     // What leaves is the goal's to name as well, where not everybody of the house may read it and many do, or an outsider.

@@ -126,6 +126,10 @@ impl Wishes {
         };
         let mut kinds = words
             .iter()
+            .enumerate()
+            // "The csv files stay"
+            .filter(|(i, _)| !words.iter().skip(i + 1).take(2).any(|next| has("stay stays remain remains", &next.text)))
+            .map(|(_, word)| word)
             .filter(|word| removes(word.sentence) && !word.negated)
             .filter_map(|word| {
                 let token = bans::token(&self.read.text, word.at);

@@ -18,7 +18,7 @@ const ANAPHORS: &str = "it its that this them those these they there here";
 impl Wishes {
     /// Whether what a step is done to and what it sets stand together in a sentence that says nothing else of them: "beta-eu: 12 replicas",
     /// "take that fleet to 12 replicas". `spans` are the places of all values that decide.
-    pub(in crate::review) fn say_together(&self, spans: &[Range<usize>]) -> bool {
+    pub(in crate::review) fn say_together(&self, action: &str, spans: &[Range<usize>]) -> bool {
         let words = &self.read.words;
         let word_at = |span: &Range<usize>| words.iter().find(|word| word.at >= span.start && word.at < span.end);
         let Some(said) = spans.iter().map(word_at).collect::<Option<Vec<&Word>>>() else { return false };
@@ -49,7 +49,44 @@ impl Wishes {
         };
         let here = said.iter().all(|word| word.sentence == last.sentence);
         here || (!sentence().filter(|word| word.clause == last.clause).any(foreign)
-            && (sentence().any(|word| has(ANAPHORS, &word.text)) || sentence().count() <= 6))
+            && (sentence().any(|word| has(ANAPHORS, &word.text) || super::by_name(action, &word.text))
+                || sentence().count() <= 6))
+    }
+
+    /// Whether it orders something by such a word in a sentence that names this.
+    pub(in crate::review) fn order_beside(&self, stems: &'static str, name: &str) -> bool {
+        let (words, name) = (&self.read.words, fold(name));
+        let named = |sentence: usize| {
+            words.iter().any(|w| w.sentence == sentence && bans::token(&self.read.text, w.at) == name)
+        };
+        words.iter().any(|word| word.orders() && word.is(stems) && named(word.sentence))
+    }
+
+    /// Whether it says that this is not what is meant.
+    pub(in crate::review) fn warns_of(&self, name: &str) -> bool {
+        const WARNINGS: [&str; 5] =
+            ["mixed up with ", "mix up with ", "confused with ", "mistaken for ", "mistake for "];
+        let name = fold(name);
+        let follows = |rest: &str| {
+            let rest = rest.strip_prefix("the ").unwrap_or(rest);
+            rest.strip_prefix(name.as_ref()).is_some_and(|after| !after.starts_with(char::is_alphanumeric))
+        };
+        let mut places =
+            WARNINGS.iter().flat_map(|word| self.read.text.match_indices(word).map(|(at, found)| at + found.len()));
+        name.len() > 2 && places.any(|at| self.read.text.get(at..).is_some_and(follows))
+    }
+
+    /// Whether it names somebody with the same last name and another first one, and not this one.
+    pub(in crate::review) fn names_namesake(&self, name: &str) -> bool {
+        const NO_NAMES: &str = "the our my for to from of at in on mr mrs ms dr miss prof and or with by is dear as that this his her their";
+        let (words, name) = (&self.read.words, fold(name));
+        let Some((first, last)) = name.split_once(' ').filter(|(_, last)| !last.contains(' ')) else { return false };
+        let letters = |word: &str| word.len() > 2 && word.chars().all(char::is_alphabetic);
+        let namesake = |pair: &[Word]| {
+            matches!(pair, [one, two] if two.text == last && one.text != first && one.sentence == two.sentence
+                && letters(&one.text) && !has(NO_NAMES, &one.text) && !Kind::ALL.iter().any(|kind| one.is(kind.stems())))
+        };
+        letters(first) && letters(last) && !self.read.text.contains(name.as_ref()) && words.windows(2).any(namesake)
     }
 
     /// Whether it gives an order about this thing with a verb that no list has: "double the import-worker there".
