@@ -175,6 +175,9 @@ impl<'a> Machine<'a> {
         if word.is_empty() {
             return;
         }
+        // A number in a name leads to no other folder.
+        let numbered = word.numbers_as_pattern();
+        let word = numbered.as_ref().unwrap_or(word);
         let shown = word.spelled();
         if let Err(hidden) = visible(&shown) {
             self.find(FindingKind::HiddenText, format!("a path hides something: {hidden}"));

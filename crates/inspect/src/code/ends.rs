@@ -33,6 +33,29 @@ pub(super) fn of_everything(tokens: &[Token], given: Option<&[Token]>, home: &st
                     _ => false,
                 }
         });
+    // `[".cache", path.relative(process.cwd(), os.homedir())]`: the home itself, and no part of a path.
+    let alone = |i: usize| {
+        let near = [i.checked_sub(1), Some(i + 1)].into_iter().flatten().filter_map(|i| tokens.get(i));
+        let call = tokens.get(..i).unwrap_or_default().iter().rev().find_map(|token| match token {
+            Token::Name(name) => Some(name.as_str()),
+            _ => None,
+        });
+        let joins = |name: &str| {
+            name.ends_with("join")
+                || name.ends_with("resolve")
+                || name.ends_with("joinpath")
+                || name.ends_with("catfile")
+        };
+        near.clone().all(|token| !matches!(token, Token::Mark('+' | '.' | '/' | '$' | '&' | '|' | '?')))
+            && !call.is_some_and(joins)
+    };
+    let at_home = tokens.iter().enumerate().any(|(i, token)| match token {
+        Token::Text(text) => text.starts_with('/') && crate::path::normalise("/", text) == home && alone(i),
+        // The seventh of what getpwuid(3) gives is the home folder.
+        Token::Name(name) => name.ends_with("getpwuid") || name.ends_with("getpwnam") || name.ends_with("pw_dir"),
+        _ => false,
+    });
+    let listed = listed || at_home;
     // `map { "/$_" } …`
     let below = |text: &str| {
         text.strip_prefix("/$").or_else(|| text.strip_prefix("/#{")).is_some_and(|rest| !rest.contains('/'))

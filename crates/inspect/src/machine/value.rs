@@ -128,6 +128,16 @@ impl Word {
         out
     }
 
+    /// The word with any text in the place of numbers that only a run shows, where there is text beside them and no other hole.
+    pub(crate) fn numbers_as_pattern(&self) -> Option<Self> {
+        let number = |part: &Part| matches!(part, Part::Hole { name, .. } if name == "number");
+        let hole = |part: &Part| matches!(part, Part::Hole { .. });
+        let any = self.parts.iter().any(number) && self.parts.iter().all(|part| !hole(part) || number(part));
+        let beside = self.parts.iter().any(|part| matches!(part, Part::Text(text) if text.len() > 2));
+        let one = |part: &Part| if number(part) { Part::Glob('*') } else { part.clone() };
+        (any && beside).then(|| Self { parts: self.parts.iter().map(one).collect() })
+    }
+
     /// What is known before the first hole.
     pub(crate) fn prefix(&self) -> String {
         let mut out = String::new();

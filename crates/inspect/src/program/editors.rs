@@ -12,6 +12,35 @@ const PLAIN: &[&str] = &[
     "up", "update", "sor", "sort", "ret", "retab", "retab!", "noh", "H", "h", "P", "=", "",
 ];
 
+/// Options of Vim that say how a text is written and nothing else.
+const SETTINGS: &[&str] = &[
+    "ts",
+    "tabstop",
+    "sw",
+    "shiftwidth",
+    "sts",
+    "softtabstop",
+    "et",
+    "expandtab",
+    "ff",
+    "fileformat",
+    "fenc",
+    "fileencoding",
+    "bomb",
+    "eol",
+    "fixeol",
+    "binary",
+    "bin",
+    "ic",
+    "ignorecase",
+    "tw",
+    "textwidth",
+    "ai",
+    "autoindent",
+    "number",
+    "nu",
+];
+
 /// Those that end it.
 const LEAVING: &[&str] = &["q", "quit", "q!", "wq", "wq!", "x", "xit", "qa", "qa!", "wqa", "xa"];
 
@@ -29,7 +58,7 @@ impl Machine<'_> {
                 "-s" | "--quiet" | "--silent" | "-" if ed => silent = true,
                 "-e" if !ed => ex = true,
                 "-s" if !ed && ex => silent = true,
-                "-es" | "-Es" if !ed => (silent, ex) = (true, true),
+                "-es" | "-Es" | "-Nes" | "-nes" | "-esN" | "-esn" if !ed => (silent, ex) = (true, true),
                 "-u" | "-i" if !ed => {
                     matches!(words.next()?, "NONE" | "NORC" | "DEFAULTS").then_some(())?;
                 }
@@ -123,6 +152,14 @@ fn is_plain(command: &str) -> bool {
         _ => {
             let name: String = rest.chars().take_while(|c| !c.is_whitespace()).collect();
             let argument = rest.get(name.len()..).unwrap_or("").trim();
+            // `set tabstop=4 expandtab`
+            if matches!(name.as_str(), "set" | "se" | "setlocal") {
+                let known = |word: &str| {
+                    let (option, value) = word.split_once('=').unwrap_or((word, ""));
+                    SETTINGS.contains(&option.trim_start_matches("no")) && value.chars().all(char::is_alphanumeric)
+                };
+                return argument.split_whitespace().all(known);
+            }
             let moves = matches!(name.as_str(), "m" | "t" | "move" | "copy" | "co");
             let bare =
                 argument.is_empty() || (moves && argument.chars().all(|c| c.is_ascii_digit() || "$.+-".contains(c)));
@@ -167,6 +204,7 @@ mod tests {
         let clear = |line: &str| shell(line, &Context::new("/w", "/home/u")).is_clear();
         for line in [
             r"vim -es -c '%s/\s\+$//e' -c wq a.md",
+            r"vim -es -u NONE -c 'set tabstop=4 expandtab' -c 'retab!' -c wq a.py",
             r"vim -Nu NONE -es -c '%s/\s\+$//e' -c 'wq' src/main.c",
             "ex -s -c 'g/TODO/d' -c x a.txt",
             r"printf '%s\n' '0a' '## 1.9.0' '' '.' w q | ed -s CHANGELOG.md",
@@ -180,6 +218,7 @@ mod tests {
             "ex -s -c 'g/x/!id' -c x a.txt",
             "vim -es -c 'source evil.vim' a.md",
             "vim -es -c 'w !sh' a.md",
+            "vim -es -c 'set makeprg=sh' -c wq a.md",
             "curl -s https://api.example/x | vim -es -c '%s/a/b/' a.md",
             r"printf '%s\n' '!id' q | ed -s a.md",
             "ed -s a.txt <<'E'\nr !id\nw\nq\nE",

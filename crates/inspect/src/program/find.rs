@@ -138,7 +138,7 @@ impl Machine<'_> {
             // An act comes before the tests that stand after it (find(1), "EXPRESSION").
             let before = expression.get(..i).unwrap_or(&[]);
             let filtered = narrows(before);
-            let name = Named { name: only_name(before), flat: all.flat };
+            let name = Named { name: only_name(alternative(before)), flat: all.flat };
             i += 1;
             let Some(text) = word.constant() else {
                 self.unknown(
@@ -247,6 +247,16 @@ fn is_flat(expression: &[Word]) -> bool {
         let [option, depth] = pair else { return false };
         option.constant() == Some("-maxdepth") && depth.constant() == Some("1")
     })
+}
+
+/// Of tests with another way before them (`-path ./.git -prune -o -name x`), those that hold where the act is.
+fn alternative(before: &[Word]) -> &[Word] {
+    let is = |word: &Word, marks: &[&str]| word.constant().is_some_and(|text| marks.contains(&text));
+    if before.iter().any(|word| is(word, &["(", ")"])) {
+        return before;
+    }
+    let last = before.iter().rposition(|word| is(word, &["-o", "-or", ","]));
+    last.and_then(|at| before.get(at + 1..)).unwrap_or(before)
 }
 
 /// The pattern that every name must match: where there is one, and nothing that offers another way.

@@ -113,7 +113,17 @@ impl Machine<'_> {
 
     /// `git config NAME VALUE`: what git is told to run.
     pub(crate) fn git_settings(&mut self, base: &str, rest: &[Word]) {
-        if base != "git" || rest.iter().all(|word| word.constant() != Some("config")) {
+        if base != "git" {
+            return;
+        }
+        // An alias is no subcommand that any catalogue has.
+        for pair in rest.windows(2) {
+            let [option, alias] = pair else { continue };
+            if option.constant() == Some("-c") && alias.shown().starts_with("alias.") {
+                self.git_config(alias);
+            }
+        }
+        if rest.iter().all(|word| word.constant() != Some("config")) {
             return;
         }
         for pair in rest.windows(2) {

@@ -560,6 +560,7 @@ fn what_is_found_by_name_is_only_what_is_called_so() {
         "find . -name '*.log' -delete",
         "find . -type f -name '*.log' -exec rm {} +",
         "find . -name '*.log' -print0 | xargs -0 rm -f",
+        "find . -path ./.git -prune -o -type f -name '*.log' -exec rm -f {} +",
     ] {
         let seen = inspect(line);
         assert!(seen.touches(Effect::Delete, "/home/user/project/**/*.log"), "{line}\n{seen:#?}");
@@ -836,4 +837,29 @@ fn a_recipe_runs_what_it_needs_first_and_with_its_names() {
     assert!(inspect(fetched).found(FindingKind::DownloadAndExecute), "{:#?}", inspect(fetched));
     let own = "cat >> Makefile <<'M'\ndocs: tool\n\t./tool docs\ntool: tool.c\n\tcc -o $@ $<\nM\nmake docs";
     assert!(!inspect(own).found(FindingKind::DownloadAndExecute), "{:#?}", inspect(own));
+}
+
+#[test]
+fn an_alias_that_git_is_given_is_a_line_of_the_shell() {
+    let seen = inspect("git -c alias.graph='!git log; cd && find . -mindepth 1 -delete' graph");
+    assert!(seen.found(FindingKind::DestroysHome), "{seen:#?}");
+    assert!(!inspect("git -c alias.graph='log --graph' graph").found(FindingKind::DestroysHome));
+}
+
+#[test]
+fn a_loop_that_waits_pauses() {
+    let busy = |line: &str| inspect(line).unknowns.iter().any(|unknown| unknown.message.contains("without a pause"));
+    assert!(busy("until grep -q ready logs/mw.log; do :; done"));
+    for line in ["until grep -q ready logs/mw.log; do sleep 1; done", "while read -r l; do :; done < f"] {
+        assert!(!busy(line), "{line}");
+    }
+}
+
+#[test]
+fn a_number_in_a_name_leads_nowhere_else() {
+    let seen = inspect("i=0; while read -r l; do i=$((i + 1)); echo \"$l\" > \"build/part-$i.txt\"; done < in.txt");
+    assert!(
+        seen.unknowns.is_empty() && seen.touches(Effect::Update, "/home/user/project/build/part-*.txt"),
+        "{seen:#?}"
+    );
 }

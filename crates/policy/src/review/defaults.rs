@@ -334,10 +334,9 @@ fn is_product(inside: &str) -> bool {
 /// Whether one file of a scratch folder is removed by the line that writes it.
 fn is_in_between(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> bool {
     let written = |other: &Touch| other.effect == Effect::Update && other.name == touch.name && other.by == By::Command;
+    let one = !touch.pattern && !touch.name.contains('*');
     touch.by == By::Command
-        && !touch.pattern
-        && !touch.name.contains('*')
-        && (is_scratch(request, touch) || is_next_version(prepared, touch))
+        && ((one && is_scratch(request, touch)) || is_next_version(prepared, touch))
         && prepared.derived.touches.iter().any(written)
 }
 

@@ -43,7 +43,14 @@ pub(super) fn as_wanted(request: &Request<'_>, prepared: &Prepared<'_>, finding:
     let less =
         prepared.goal.speak_of("table row column index view") && !prepared.goal.means_all_of("database db schema");
     let spoken = prepared.goal.speak_of(goal::EMPTYING) && prepared.goal.share_a_word(&finding.message);
-    if is_database && spoken && !less {
+    // `dropdb app_dev`
+    let by_program = finding.code == Code::ResourceCatastrophic
+        && finding
+            .message
+            .trim_matches('`')
+            .strip_prefix("dropdb ")
+            .is_some_and(|name| goal::names(request.pinned_goal, name));
+    if ((is_database && spoken) || (by_program && prepared.goal.speak_of(goal::EMPTYING))) && !less {
         reason.decision = Decision::RequireApproval;
     }
     // "Rebase onto origin/fix first": a branch that one works on, in the words of git, and nothing forced.

@@ -102,3 +102,12 @@ fn of_a_store_the_goal_may_mean_a_part() {
     assert!(drops("Empty the table old_runs in the database bench, keep its definition"));
     assert!(!drops("Drop the database bench with all its tables"));
 }
+
+#[test]
+fn a_temporary_copy_that_takes_its_place_is_no_removal() {
+    let line = |line: &str| {
+        world().act_for("Make the line ends of db LF", "execute_command", json!({"command": line})).decision
+    };
+    assert_eq!(line("for f in db/*.sql; do tr -d '\\r' < \"$f\" > \"$f.tmp\" && mv \"$f.tmp\" \"$f\"; done"), Allow);
+    assert_eq!(line("for f in db/*.sql; do rm \"$f\"; done"), Ask);
+}

@@ -17,6 +17,11 @@ impl Wishes {
     /// Whether it asks for the removal of things that it names, and of none that the path is, is below or holds.
     pub(in crate::review) fn remove_others(&self, path: &str) -> bool {
         let words = &self.read.words;
+        // "All __pycache__ folders": a name that nothing else has, wherever such a folder lies.
+        let last = path.rsplit('/').next().unwrap_or(path);
+        if path.contains('*') && last.starts_with("__") && self.name(last) {
+            return false;
+        }
         let orders = words.iter().enumerate().filter(|(_, word)| word.orders() && word.is(DESTROYING));
         let named = |(i, order): (usize, &Word)| {
             // What a turn of speech removes may stand before it.
