@@ -344,9 +344,13 @@ impl Wishes {
     pub(super) fn introduce(&self, name: &str) -> bool {
         let name = fold(name);
         let found = self.read.words.iter().find(|word| bans::token(&self.read.text, word.at) == name);
+        let Some(found) = found else { return false };
         // "Call that gps-last"
-        let before = found.and_then(|word| self.before(word.at).find(|word| !has("that it this them the", word)));
-        before.is_some_and(|word| has("as named called call name new to into snapshot backup copy", word))
+        let mut before = self.before(found.at).filter(|word| !has("that it this them the", word));
+        let (word, earlier) = (before.next().unwrap_or(""), before.next().unwrap_or(""));
+        // "Final snapshot gps-last"; "snapshot staging-2" makes no staging-2.
+        has("as named called call name new to into", word)
+            || (has("snapshot backup copy", word) && has("final last fresh new a one first", earlier))
     }
 
     /// Whether it says what stands under this name: "under the key x: vans only after 22h", "x = 4".
