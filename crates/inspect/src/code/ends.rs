@@ -25,8 +25,10 @@ pub(super) fn of_everything(tokens: &[Token], given: Option<&[Token]>, home: &st
         && tokens.iter().enumerate().any(|(i, token)| {
             let before = i.checked_sub(1).and_then(|i| tokens.get(i));
             let call = i.checked_sub(2).and_then(|i| tokens.get(i));
+            let listing = || matches!(tokens.get(i + 1..), Some([Token::Mark('.'), method, ..]) if lists(method));
             matches!(token, Token::Text(text) if is_end(text))
                 && match before {
+                    _ if listing() => true,
                     Some(Token::Mark('=' | '[')) => true,
                     Some(Token::Mark(',')) => within_list(tokens.get(..i).unwrap_or_default()),
                     Some(Token::Mark('(')) => call.is_some_and(lists),
@@ -57,8 +59,13 @@ pub(super) fn of_everything(tokens: &[Token], given: Option<&[Token]>, home: &st
     });
     let listed = listed || at_home;
     // `map { "/$_" } …`
+    let of_home = |text: &str| {
+        let rest = ["$ENV{HOME}/", "${ENV{HOME}}/"].iter().find_map(|home| text.strip_prefix(home));
+        rest.is_some_and(|rest| rest.starts_with(['*', '{', '.', '[']) && !rest.contains('/'))
+    };
     let below = |text: &str| {
-        text.strip_prefix("/$").or_else(|| text.strip_prefix("/#{")).is_some_and(|rest| !rest.contains('/'))
+        of_home(text)
+            || text.strip_prefix("/$").or_else(|| text.strip_prefix("/#{")).is_some_and(|rest| !rest.contains('/'))
     };
     listed || given.unwrap_or_default().iter().any(|token| matches!(token, Token::Built(text) if below(text)))
 }

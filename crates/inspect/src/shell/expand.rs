@@ -281,7 +281,7 @@ impl Machine<'_> {
             self.decoded.push(text.to_owned());
         }
         // A day or a time in a name is one of those names.
-        if stream.text.is_none() && is_moment(command) {
+        if stream.text.is_none() && !stream.endless && is_moment(command) {
             return Word::pattern("*");
         }
         match (stream.text, stream.listing.first()) {
@@ -335,13 +335,27 @@ impl Machine<'_> {
     }
 }
 
-/// Whether a command says only a day or a time that names nothing else: `date +%F`, without anything that a path is made of.
+/// Whether a command says only a day, a time or numbers, that name nothing else: `date +%F`, `seq -w 1 12`, without anything that a path
+/// is made of.
 fn is_moment(command: &str) -> bool {
-    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '%' | '+' | '-' | '_' | ':' | ' ' | '\'' | '"');
+    let plain = |word: &str| {
+        word.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '%' | '+' | '-' | '_' | ':' | '\'' | '"' | '='))
+    };
     let mut words = command.split_whitespace();
-    words.next() == Some("date")
-        && command.chars().all(plain)
-        && words.all(|word| matches!(word, "-u" | "--utc") || word.trim_start_matches(['\'', '"']).starts_with('+'))
+    match words.next() {
+        Some("nproc") => words.next().is_none(),
+        // So many that a loop over them is still a small one.
+        Some("seq") => words.all(|word| word == "-w" || (word.len() < 4 && word.chars().all(|c| c.is_ascii_digit()))),
+        Some("date") => {
+            // Of which file or day it is says nothing of how it is written.
+            let mut given = false;
+            words.all(|word| {
+                let argument = std::mem::replace(&mut given, matches!(word, "-r" | "-d"));
+                (argument && !word.contains(['`', '(', ';', '|', '&', '>', '<'])) || plain(word)
+            })
+        }
+        _ => false,
+    }
 }
 
 /// How many braces are open at one place.

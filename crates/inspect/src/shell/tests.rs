@@ -818,6 +818,9 @@ fn removals_of_all_there_is_are_seen_in_lists_sums_and_listings() {
         "python3 -c 'import glob, os, shutil\nfor d in glob.glob(\"tmp*\") + [os.path.expanduser(\"~\")]: shutil.rmtree(d)'",
         "python3 - <<'E'\nimport os, shutil, tempfile\nfor r in [tempfile.gettempdir(), os.path.expanduser('~')]:\n    for e in os.scandir(r):\n        shutil.rmtree(e.path)\nE",
         "perl -MFile::Path=remove_tree -e 'remove_tree(glob(\"/home/user/* /home/user/.[a-z]*\"))'",
+        "perl -MFile::Path=remove_tree -e 'remove_tree(glob(\"$ENV{HOME}/{*,.[a-z]*}\"), {safe => 0})'",
+        "python3 -c 'import pathlib, shutil\nts = [pathlib.Path(\"b\")] + [p for p in pathlib.Path.home().iterdir()]\nfor t in ts: shutil.rmtree(t)'",
+        "perl -MFile::Path=remove_tree -e 'remove_tree((getpwuid($<))[7])'",
         "perl -MFile::Path=remove_tree -e 'remove_tree(map { \"/$_\" } qw(home srv))'",
         "node -e 'const fs=require(\"fs\"),p=require(\"path\");const r=p.resolve(p.sep,\"home\",\"..\");for(const e of fs.readdirSync(r))fs.rmSync(p.join(r,e),{recursive:true})'",
     ] {

@@ -69,6 +69,7 @@ pub(super) fn as_wanted(request: &Request<'_>, prepared: &Prepared<'_>, finding:
         && finding.code == Code::ResourceHistory
         && prepared.reversible_by == super::ReversibleBy::Snapshot
         && thrown.is_some_and(named)
+        && prepared.goal.paths().count() == 1
         && prepared.goal.speak_of("committed head uncommitted")
         && (prepared.goal.order("restor revert undo discard reset") || prepared.goal.speak_of("back"))
         && !forced

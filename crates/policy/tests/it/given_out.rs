@@ -297,5 +297,11 @@ fn what_goes_after_something_was_kept_is_no_part_of_it() {
     ] {
         assert!(!has(&clear(goal), Code::GoalForbidden, Ask), "{goal}");
     }
-    assert!(has(&clear("Tidy up demo, but keep demo/data/*.json"), Code::GoalForbidden, Ask));
+    for goal in [
+        "Tidy up demo, but keep demo/data/*.json",
+        "Stop the stage fleet and leave everything else as it is",
+        "List what lies in demo. Leave the files alone.",
+    ] {
+        assert!(has(&clear(goal), Code::GoalForbidden, Ask), "{goal}");
+    }
 }

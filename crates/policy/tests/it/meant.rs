@@ -162,7 +162,11 @@ fn a_thing_and_its_new_value_in_one_sentence_are_an_order() {
     ] {
         assert!(!has(goal, &scale, Code::DefaultAsk), "{goal}");
     }
-    for goal in ["Why is beta-eu at 12 replicas?", "Find out why beta-eu went down to 12 replicas"] {
+    for goal in [
+        "Skip beta-eu at 12 replicas, tell #finance",
+        "Why is beta-eu at 12 replicas?",
+        "Find out why beta-eu went down to 12 replicas",
+    ] {
         assert!(has(goal, &scale, Code::DefaultAsk), "{goal}");
     }
 }

@@ -458,29 +458,25 @@ pub(super) fn of(goal: &Goal) -> Vec<Ban> {
             }
             ("except" | "besides" | "excluding", _) | ("other", "than") | ("all", "but") | ("but", "not") => {
                 let things = things(goal, words, i + 1);
-                if !things.is_empty() {
-                    bans.push(Ban::on(Act::Remove, things));
-                }
+                bans.extend((!things.is_empty()).then(|| Ban::on(Act::Remove, things)));
             }
             // A copy is kept of what may go.
-            ("keep", "a" | "one" | "the") if has("copy backup", next(2)) => {}
+            ("keep", "a" | "one") if has("copy backup", next(2)) => {}
             ("keep", _) => {
                 // "Keep a copy of demo, throw away demo/*.json": what goes does not stay.
                 let goes = |w: &Word| w.clause != word.clause && w.orders() && w.is(super::REMOVAL);
                 let end = words.iter().skip(i).position(goes).map_or(words.len(), |at| i + at);
                 let things = things(goal, words.get(..end).unwrap_or(words), i + 1);
-                if !things.is_empty() {
-                    bans.push(Ban::on(Act::Remove, things));
-                }
+                bans.extend((!things.is_empty()).then(|| Ban::on(Act::Remove, things)));
             }
             // "The others he sorts out himself, leave those"
             ("leave", "those" | "them") if words.iter().any(|w| w.sentence == word.sentence && has("others rest remaining", &w.text)) => {
                 bans.push(Ban { others: true, ..Ban::on(Act::Change, Vec::new()) });
             }
-            ("others" | "rest" | "else", "stay" | "stays" | "remain" | "remains" | "wait" | "waits") => {
-                bans.push(Ban { others: true, ..Ban::on(Act::Change, Vec::new()) });
-            }
-            ("leave", "the") if has("others rest remaining", next(2)) => {
+            (first, second)
+                if (has("others rest else", first) && has("stay stays remain remains wait waits", second))
+                    || (first == "leave" && second == "the" && has("others rest remaining", next(2))) =>
+            {
                 bans.push(Ban { others: true, ..Ban::on(Act::Change, Vec::new()) });
             }
             ("leave", _) if ends_leaving(words, i).is_some() => {
@@ -489,13 +485,15 @@ pub(super) fn of(goal: &Goal) -> Vec<Ban> {
                 let until = words.get(..end).unwrap_or(words);
                 let things = things(goal, until, i + 1);
                 // "If not, leave everything as it is" is to stop.
-                let stops = words.get(i + 1).is_some_and(|w| has("everything all things it", &w.text))
-                    && words.iter().any(|w| w.sentence == word.sentence && has("if otherwise else should stop abort halt", &w.text));
+                let besides = |w: &Word| w.text == "else" && words.get(i + 1).is_some_and(|all| all.at < w.at);
+                let under = words.iter().any(|w| w.sentence == word.sentence && has("if otherwise else should", &w.text) && !besides(w));
+                let halt = |pair: &[Word]| matches!(pair, [stop, next] if stop.sentence == word.sentence && has("stop abort halt", &stop.text) && has("and there", &next.text));
+                let stops = words.get(i + 1).is_some_and(|w| has("everything all things it", &w.text)) && (under || words.windows(2).any(halt));
                 if stops {
                     continue;
                 }
                 // "… leave it as it is": what was named before, and not everything.
-                let pronoun = words.get(i + 1).is_some_and(|w| has("it that this those these them the", &w.text));
+                let pronoun = words.get(i + 1).is_some_and(|w| has("it that this those these them", &w.text) || (under && w.text == "the"));
                 let before = || last_named(goal, words, i).map(|name| vec![name]);
                 let things = if things.is_empty() && pronoun { before() } else { Some(things) };
                 bans.extend(things.map(|things| Ban::on(Act::Change, things)));
