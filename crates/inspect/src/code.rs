@@ -68,7 +68,7 @@ impl Machine<'_> {
 
     fn calls_of(&mut self, language: Language, text: &str) {
         let table = calls::table(language);
-        let Some(tokens) = lex::tokens(language, text) else {
+        let Some(tokens) = lex::tokens(language, &perl::with_globs(language, text)) else {
             self.unknown(UnknownKind::Syntax, Effect::Execute, format!("the {} code cannot be read", language.name()));
             return;
         };

@@ -141,6 +141,7 @@ impl Machine<'_> {
         self.judge_deeds(base, rest);
         self.judge_grave(base, rest);
         self.judge_tasks(base, rest);
+        self.judge_outward(base, rest);
         self.judge_sources(base, rest);
         self.judge_proxies(base, rest);
         self.git_settings(base, rest);

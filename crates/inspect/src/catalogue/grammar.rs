@@ -24,6 +24,8 @@ use crate::inspection::FindingKind;
 pub(crate) enum Role {
     /// Nothing that matters: a number, a name, a format.
     Text,
+    /// A number that may stand right behind its option, with more options behind it.
+    Digits,
     /// A file that is read.
     Read,
     /// A folder that is read with all below.
@@ -368,6 +370,7 @@ fn option(token: &'static str) -> Result<(Vec<&'static str>, Opt), String> {
 fn role(name: &str) -> Result<Role, String> {
     Ok(match name {
         "" | "text" => Role::Text,
+        "digits" => Role::Digits,
         "read" => Role::Read,
         "readtree" => Role::ReadTree,
         "write" => Role::Write,

@@ -1,9 +1,11 @@
 //! `open` of Perl, whose ways are its own (perlfunc, "open").
 
+use std::borrow::Cow;
+
 use countersign_plan::tool::Effect;
 
-use super::Seen;
 use super::lex::Token;
+use super::{Language, Seen};
 use crate::inspection::UnknownKind;
 use crate::machine::{Machine, Stream, Word};
 
@@ -30,4 +32,35 @@ impl Machine<'_> {
             self.touch_path(effect, &Word::text(path), false);
         }
     }
+}
+
+/// The text with `<src/*>` as `glob("src/*")`, which it is another way to write (perlop, "I/O Operators").
+pub(super) fn with_globs(language: Language, text: &str) -> Cow<'_, str> {
+    if language != Language::Perl {
+        return Cow::Borrowed(text);
+    }
+    let plain = |c: char| c.is_alphanumeric() || "*?/._-~{},[]".contains(c);
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some(open) = rest.find('<') {
+        let (before, after) = rest.split_at(open);
+        let inside = after.get(1..).and_then(|after| after.split_once('>')).map_or("", |(inside, _)| inside);
+        let globs = inside.contains(['*', '?', '{', '/']) && inside.chars().all(plain) && inside.len() < 256;
+        out.push_str(before);
+        let taken = if globs {
+            out.push_str("glob(\"");
+            out.push_str(inside);
+            out.push_str("\")");
+            inside.len() + 2
+        } else {
+            out.push('<');
+            1
+        };
+        rest = after.get(taken..).unwrap_or("");
+    }
+    if out.is_empty() {
+        return Cow::Borrowed(text);
+    }
+    out.push_str(rest);
+    Cow::Owned(out)
 }

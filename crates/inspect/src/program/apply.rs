@@ -253,7 +253,7 @@ impl Machine<'_> {
         let recursive = doing.recursive;
         let least = |effect: Effect| if doing.dry { Effect::Read } else { effect };
         match role {
-            Role::Text | Role::Folder => {}
+            Role::Text | Role::Digits | Role::Folder => {}
             Role::Mode => self.mode(word, recursive),
             Role::Method => {
                 let effect = match word.shown().to_ascii_uppercase().as_str() {

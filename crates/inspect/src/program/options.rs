@@ -257,9 +257,19 @@ fn cluster<'e>(grammar: &Grammar<'e>, arg: &Word, next: Option<&Word>, out: &mut
     }
     let mut at = 1;
     let mut any = false;
+    let mut number = false;
     for c in known.chars().skip(1) {
         at += c.len_utf8();
+        // `-l012ne`, `-0777pe`: the number of an option is over with its digits.
+        if number && c.is_ascii_digit() {
+            continue;
+        }
+        number = false;
         match grammar.exact(&format!("-{c}")) {
+            Some(opt) if opt.value == Some(Role::Digits) => {
+                (any, number) = (true, true);
+                out.tags.extend(&opt.tags);
+            }
             Some(opt) if opt.value.is_some() => {
                 let rest = arg.skip(at).filter(|rest| !rest.is_empty());
                 let rest = match rest {

@@ -99,6 +99,23 @@ impl Machine<'_> {
         self.touch_named(Effect::Delete, &what);
     }
 
+    /// A task that by its name acts on what runs elsewhere: `make deploy`, `npm run release`.
+    pub(super) fn judge_outward(&mut self, base: &str, rest: &[Word]) {
+        const RUNS: &str = "make gmake just task rake gradle gradlew invoke npm pnpm yarn bun composer mage";
+        let first = rest.iter().map(Word::shown).find(|word| {
+            !word.starts_with('-') && !word.contains('=') && !matches!(word.as_str(), "run" | "run-script")
+        });
+        let outward = |task: &String| {
+            task.split([':', '-', '_', '.']).any(|part| matches!(part, "deploy" | "rollout" | "publish" | "release"))
+        };
+        if let Some(task) = first.filter(outward)
+            && has(RUNS, base)
+            && !rest.iter().any(|word| matches!(word.constant(), Some("-n" | "--dry-run" | "--just-print" | "--help")))
+        {
+            self.touch_named(Effect::Update, &format!("what {base} {task} deploys"));
+        }
+    }
+
     /// A script of the project that by its name acts on what runs elsewhere: `deploy/staging.sh`, `scripts/release`.
     pub(super) fn judge_deployment(&mut self, path: &str) {
         let lower = path.to_ascii_lowercase();

@@ -866,3 +866,26 @@ fn a_number_in_a_name_leads_nowhere_else() {
         "{seen:#?}"
     );
 }
+
+#[test]
+fn code_in_a_cluster_of_options_is_code() {
+    for line in [
+        "perl -lne 'system(\"rm -rf /home/user\")' f",
+        "perl -0777ne 'system(\"rm -rf /home/user\")' f",
+        "perl -l012 -ane 'END { system(\"rm -rf /home/user\") }' f",
+    ] {
+        assert!(inspect(line).found(FindingKind::DestroysHome), "{line}: {:#?}", inspect(line));
+    }
+    for line in ["perl -e 'unlink <data/*.csv>'", "perl -lne 'END{unlink glob(\"data/*.csv\")}' f"] {
+        assert!(inspect(line).touches(Effect::Delete, "/home/user/project/data/*.csv"), "{line}: {:#?}", inspect(line));
+    }
+    let seen = inspect("perl -lane 'print $F[0] if $. < 5 and $n > 2' f");
+    assert!(seen.is_clear() && !seen.touches.iter().any(|touch| touch.effect == Effect::Delete), "{seen:#?}");
+}
+
+#[test]
+fn a_task_that_goes_outward_is_named() {
+    let named = |line: &str| inspect(line).touches.iter().any(|touch| touch.name.contains("deploys"));
+    assert!(named("make -s deploy ENV=production") && named("npm run release") && named("just publish"));
+    assert!(!named("make build") && !named("make -n deploy") && !named("npm run build -- --mode release"));
+}
