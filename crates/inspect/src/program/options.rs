@@ -257,17 +257,17 @@ fn cluster<'e>(grammar: &Grammar<'e>, arg: &Word, next: Option<&Word>, out: &mut
     }
     let mut at = 1;
     let mut any = false;
-    let mut number = false;
+    let mut number = None;
     for c in known.chars().skip(1) {
         at += c.len_utf8();
-        // `-l012ne`, `-0777pe`: the number of an option is over with its digits.
-        if number && c.is_ascii_digit() {
+        // `-l012ne`, `-CSDe`: the number of an option is over with its digits, as are perl's letters for what is UTF-8.
+        if number.is_some_and(|of| c.is_ascii_digit() || (of == 'C' && "IOEioASDLa".contains(c))) {
             continue;
         }
-        number = false;
+        number = None;
         match grammar.exact(&format!("-{c}")) {
             Some(opt) if opt.value == Some(Role::Digits) => {
-                (any, number) = (true, true);
+                (any, number) = (true, Some(c));
                 out.tags.extend(&opt.tags);
             }
             Some(opt) if opt.value.is_some() => {

@@ -80,6 +80,16 @@ impl Machine<'_> {
             let remote = Stream { remote: true, ..Stream::unknown() };
             return self.run_written(&remote, &file.shown(), rest, stdin);
         }
+        // No script is called so: an option before it was read in another way than its interpreter reads it.
+        if file.shown().contains(['(', '{', ';', '"', '\'', '\n'])
+            && !self.paths(file).iter().any(|path| self.files.contains_key(path))
+        {
+            self.unknown(UnknownKind::Code, Effect::Execute, format!("`{}` is no name of a script", file.shown()));
+            if language != Language::Shell {
+                let text = file.shown();
+                self.code(language, &text);
+            }
+        }
         self.touch_path(Effect::Execute, file, false);
         self.judge_deployment(&file.shown());
         self.judge_tasks(file.shown().rsplit('/').next().unwrap_or(""), rest);

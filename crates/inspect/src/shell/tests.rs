@@ -873,6 +873,10 @@ fn code_in_a_cluster_of_options_is_code() {
         "perl -lne 'system(\"rm -rf /home/user\")' f",
         "perl -0777ne 'system(\"rm -rf /home/user\")' f",
         "perl -l012 -ane 'END { system(\"rm -rf /home/user\") }' f",
+        "perl -CSDe 'system(\"rm -rf /home/user\")' f",
+        "ruby -W0 -0777ne 'system(\"rm -rf /home/user\")' f",
+        "ruby -Kune 'system(\"rm -rf /home/user\")' f",
+        "node -pe 'require(\"child_process\").execSync(\"rm -rf /home/user\")'",
     ] {
         assert!(inspect(line).found(FindingKind::DestroysHome), "{line}: {:#?}", inspect(line));
     }
