@@ -407,12 +407,8 @@ impl Machine<'_> {
             }
             Does::Deletes(n, recursive) => {
                 let path = text(n);
-                if recursive
-                    && path.is_none()
-                    && ends::of_everything(&seen.tokens, argument(after, n), &self.context.home)
-                {
-                    let message = format!("`{name}` removes what the home folder or the root holds");
-                    self.find(FindingKind::DestroysHome, message);
+                if recursive && path.is_none() {
+                    self.may_end_everything(name, argument(after, n), seen);
                 }
                 self.file_of(Effect::Delete, path, name, recursive);
             }
@@ -528,6 +524,8 @@ struct Seen {
     lists: names::Lists,
     /// All of the code.
     tokens: Vec<Token>,
+    /// Whether it looks for what the home folder or the root holds, once somebody asked.
+    everywhere: Option<bool>,
     /// Where its touches begin.
     since: usize,
     /// Files that it opens to write, of which what is written was looked at.

@@ -1,10 +1,16 @@
 //! Removals of all there is, one by one: of what a folder holds that code only lists.
 
+use super::Seen;
 use super::lex::Token;
+use crate::inspection::FindingKind;
+use crate::machine::Machine;
+
+/// How far back the call or list is looked for that a text stands in.
+const NEAR: usize = 64;
 
 /// Whether code that removes what it finds looks for it in the home folder or the root: as one of a list, in a name, in a call that
-/// lists a folder. `given` is what is removed.
-pub(super) fn of_everything(tokens: &[Token], given: Option<&[Token]>, home: &str) -> bool {
+/// lists a folder.
+fn looks_everywhere(tokens: &[Token], home: &str) -> bool {
     const LISTING: &[&str] = &[
         "scandir",
         "listdir",
@@ -38,7 +44,7 @@ pub(super) fn of_everything(tokens: &[Token], given: Option<&[Token]>, home: &st
     // `[".cache", path.relative(process.cwd(), os.homedir())]`: the home itself, and no part of a path.
     let alone = |i: usize| {
         let near = [i.checked_sub(1), Some(i + 1)].into_iter().flatten().filter_map(|i| tokens.get(i));
-        let call = tokens.get(..i).unwrap_or_default().iter().rev().find_map(|token| match token {
+        let call = tokens.get(..i).unwrap_or_default().iter().rev().take(NEAR).find_map(|token| match token {
             Token::Name(name) => Some(name.as_str()),
             _ => None,
         });
@@ -57,7 +63,11 @@ pub(super) fn of_everything(tokens: &[Token], given: Option<&[Token]>, home: &st
         Token::Name(name) => name.ends_with("getpwuid") || name.ends_with("getpwnam") || name.ends_with("pw_dir"),
         _ => false,
     });
-    let listed = listed || at_home;
+    listed || at_home
+}
+
+/// Whether what is removed is by itself all that the home folder or the root holds.
+fn is_everything(given: &[Token]) -> bool {
     // `map { "/$_" } …`
     let of_home = |text: &str| {
         let rest = ["$ENV{HOME}/", "${ENV{HOME}}/"].iter().find_map(|home| text.strip_prefix(home));
@@ -67,13 +77,13 @@ pub(super) fn of_everything(tokens: &[Token], given: Option<&[Token]>, home: &st
         of_home(text)
             || text.strip_prefix("/$").or_else(|| text.strip_prefix("/#{")).is_some_and(|rest| !rest.contains('/'))
     };
-    listed || given.unwrap_or_default().iter().any(|token| matches!(token, Token::Built(text) if below(text)))
+    given.iter().any(|token| matches!(token, Token::Built(text) if below(text)))
 }
 
 /// Whether the bracket that is still open is that of a list.
 fn within_list(before: &[Token]) -> bool {
     let mut closed = 0_usize;
-    for token in before.iter().rev() {
+    for token in before.iter().rev().take(NEAR) {
         match token {
             Token::Mark(')' | ']' | '}') => closed += 1,
             Token::Mark('(' | '[' | '{') if closed > 0 => closed -= 1,
@@ -82,4 +92,17 @@ fn within_list(before: &[Token]) -> bool {
         }
     }
     false
+}
+
+impl Machine<'_> {
+    /// A removal with all below of something that is not constant. All of the code is looked through once, however often it removes.
+    pub(super) fn may_end_everything(&mut self, name: &str, given: Option<&[Token]>, seen: &mut Seen) {
+        let home = &self.context.home;
+        let all = given.is_some_and(is_everything)
+            || *seen.everywhere.get_or_insert_with(|| looks_everywhere(&seen.tokens, home));
+        if all {
+            let message = format!("`{name}` removes what the home folder or the root holds");
+            self.find(FindingKind::DestroysHome, message);
+        }
+    }
 }

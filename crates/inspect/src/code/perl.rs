@@ -44,8 +44,10 @@ pub(super) fn with_globs(language: Language, text: &str) -> Cow<'_, str> {
     let mut rest = text;
     while let Some(open) = rest.find('<') {
         let (before, after) = rest.split_at(open);
-        let inside = after.get(1..).and_then(|after| after.split_once('>')).map_or("", |(inside, _)| inside);
-        let globs = inside.contains(['*', '?', '{', '/']) && inside.chars().all(plain) && inside.len() < 256;
+        // Looked for only so far, so that many signs cost no more than each of them.
+        let end = after.bytes().take(256).position(|byte| byte == b'>');
+        let inside = end.and_then(|end| after.get(1..end)).unwrap_or("");
+        let globs = inside.contains(['*', '?', '{', '/']) && inside.chars().all(plain);
         out.push_str(before);
         let taken = if globs {
             out.push_str("glob(\"");

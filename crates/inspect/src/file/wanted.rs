@@ -20,6 +20,9 @@ pub(super) fn of(base: &str, path: &str, text: &str, rest: &[Word]) -> String {
     part.unwrap_or_else(|| text.to_owned())
 }
 
+/// How often one automatic variable of a line is put in its place.
+const MOST: usize = 8;
+
 /// What a target needs, and its recipe.
 type Rule<'a> = (Vec<&'a str>, Vec<&'a str>);
 
@@ -61,7 +64,9 @@ fn recipes(text: &str, words: &[String]) -> Option<String> {
         let Some((needs, lines)) = rules.get(target) else { continue };
         // Automatic variables, as far as they are names (GNU make manual, "Automatic Variables").
         let (first, all) = (needs.first().copied().unwrap_or(""), needs.join(" "));
-        let named = |line: &str| line.replace("$@", target).replace("$<", first).replace("$^", &all);
+        // No line names them more often than a person would.
+        let named =
+            |line: &str| line.replacen("$@", target, MOST).replacen("$<", first, MOST).replacen("$^", &all, MOST);
         runs.push(lines.iter().map(|line| format!("\t{}\n", named(line.trim_start()))).collect());
         let more: Vec<&str> = needs.iter().copied().filter(|need| !wanted.contains(need)).collect();
         wanted.extend(more);

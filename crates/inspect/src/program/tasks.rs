@@ -108,9 +108,15 @@ impl Machine<'_> {
         let outward = |task: &String| {
             task.split([':', '-', '_', '.']).any(|part| matches!(part, "deploy" | "rollout" | "publish" | "release"))
         };
+        let says = |words: &[&str]| rest.iter().any(|word| word.constant().is_some_and(|text| words.contains(&text)));
+        // A manager of packages only tries its own `publish`; a script gets the word and does with it what it will.
+        let tries = match base {
+            "make" | "gmake" | "just" | "rake" => says(&["-n", "--dry-run", "--just-print"]),
+            _ => first.as_deref() == Some("publish") && !says(&["run", "run-script"]) && says(&["--dry-run"]),
+        };
         if let Some(task) = first.filter(outward)
             && has(RUNS, base)
-            && !rest.iter().any(|word| matches!(word.constant(), Some("-n" | "--dry-run" | "--just-print" | "--help")))
+            && !tries
         {
             self.touch_named(Effect::Update, &format!("what {base} {task} deploys"));
         }

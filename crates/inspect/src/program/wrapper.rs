@@ -119,7 +119,7 @@ impl Machine<'_> {
         // An alias is no subcommand that any catalogue has.
         for pair in rest.windows(2) {
             let [option, alias] = pair else { continue };
-            if option.constant() == Some("-c") && alias.shown().starts_with("alias.") {
+            if option.constant() == Some("-c") && alias.shown().to_ascii_lowercase().starts_with("alias.") {
                 self.git_config(alias);
             }
         }

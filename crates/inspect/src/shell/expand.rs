@@ -349,8 +349,10 @@ fn is_moment(command: &str) -> bool {
         Some("date") => {
             // Of which file or day it is says nothing of how it is written.
             let mut given = false;
+            let plain = |word: &str| plain(word) && !["%D", "%x", "%c", "%+"].iter().any(|form| word.contains(form));
             words.all(|word| {
-                let argument = std::mem::replace(&mut given, matches!(word, "-r" | "-d"));
+                let argument = given;
+                given = !argument && matches!(word, "-r" | "-d");
                 (argument && !word.contains(['`', '(', ';', '|', '&', '>', '<'])) || plain(word)
             })
         }

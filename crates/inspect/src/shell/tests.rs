@@ -846,6 +846,7 @@ fn a_recipe_runs_what_it_needs_first_and_with_its_names() {
 fn an_alias_that_git_is_given_is_a_line_of_the_shell() {
     let seen = inspect("git -c alias.graph='!git log; cd && find . -mindepth 1 -delete' graph");
     assert!(seen.found(FindingKind::DestroysHome), "{seen:#?}");
+    assert!(inspect("git -c Alias.x='!rm -rf ~' x").found(FindingKind::DestroysHome));
     assert!(!inspect("git -c alias.graph='log --graph' graph").found(FindingKind::DestroysHome));
 }
 
@@ -892,4 +893,6 @@ fn a_task_that_goes_outward_is_named() {
     let named = |line: &str| inspect(line).touches.iter().any(|touch| touch.name.contains("deploys"));
     assert!(named("make -s deploy ENV=production") && named("npm run release") && named("just publish"));
     assert!(!named("make build") && !named("make -n deploy") && !named("npm run build -- --mode release"));
+    assert!(!named("npm publish --dry-run"));
+    assert!(named("npm run deploy -n") && named("npm run deploy --dry-run") && named("yarn deploy -- --help"));
 }

@@ -221,13 +221,9 @@ pub(super) fn gets(prepared: &Prepared<'_>) -> bool {
 }
 
 /// Through which port of it a whole machine or cluster is commanded.
-fn control_plane(touch: &Touch) -> Option<&'static (u16, &'static str)> {
+pub(super) fn control_plane(touch: &Touch) -> Option<&'static (u16, &'static str)> {
     let port = touch.endpoint.as_ref().and_then(|endpoint| endpoint.port);
     CONTROL_PLANE.iter().find(|(known, _)| Some(*known) == port)
-}
-
-pub(super) fn is_control_plane(touch: &Touch) -> bool {
-    control_plane(touch).is_some()
 }
 
 fn network(touch: &Touch, reads: bool) -> Option<Ask> {

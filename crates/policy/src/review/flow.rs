@@ -242,8 +242,7 @@ fn is_both_ways(prepared: &Prepared<'_>, sink: &Sink) -> bool {
     let chosen = |issue: &flow::Issue| {
         issue.code == Code::FlowUntrustedControl && (!issue.words || issue.verdict == flow::Verdict::Refuted)
     };
-    let sends = prepared.tool.is_some_and(|tool| tool.definition().effect == Effect::Send);
-    let goal = &prepared.goal;
+    let (goal, sends) = (&prepared.goal, prepared.tool.is_some_and(|tool| tool.definition().effect == Effect::Send));
     sends && sink.issues.iter().any(chosen) && goal.is_read() && !goal.answers() && !goal.delegates()
 }
 

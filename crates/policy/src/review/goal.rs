@@ -343,8 +343,8 @@ impl Wishes {
     /// Whether it names this as something that is not there yet.
     pub(super) fn introduce(&self, name: &str) -> bool {
         let name = fold(name);
-        let found = self.read.words.iter().find(|word| bans::token(&self.read.text, word.at) == name);
-        let Some(found) = found else { return false };
+        let mut words = self.read.words.iter();
+        let Some(found) = words.find(|word| bans::token(&self.read.text, word.at) == name) else { return false };
         // "Call that gps-last"
         let mut before = self.before(found.at).filter(|word| !has("that it this them the", word));
         let (word, earlier) = (before.next().unwrap_or(""), before.next().unwrap_or(""));

@@ -44,12 +44,9 @@ pub(super) fn as_wanted(request: &Request<'_>, prepared: &Prepared<'_>, finding:
         prepared.goal.speak_of("table row column index view") && !prepared.goal.means_all_of("database db schema");
     let spoken = prepared.goal.speak_of(goal::EMPTYING) && prepared.goal.share_a_word(&finding.message);
     // `dropdb app_dev`
+    let dropped = finding.message.trim_matches('`').strip_prefix("dropdb ");
     let by_program = finding.code == Code::ResourceCatastrophic
-        && finding
-            .message
-            .trim_matches('`')
-            .strip_prefix("dropdb ")
-            .is_some_and(|name| goal::names(request.pinned_goal, name));
+        && dropped.is_some_and(|name| goal::names(request.pinned_goal, name));
     if ((is_database && spoken) || (by_program && prepared.goal.speak_of(goal::EMPTYING))) && !less {
         reason.decision = Decision::RequireApproval;
     }
@@ -65,7 +62,11 @@ pub(super) fn as_wanted(request: &Request<'_>, prepared: &Prepared<'_>, finding:
     // "Put that one file back to how it was committed": what the goal names, and what a snapshot would bring back.
     let thrown = finding.message.split_once("throws away what was not committed of ").map(|(_, path)| path);
     let named = |path: &str| goal::is_file_name(path) && goal::names(request.pinned_goal, path);
+    // Of another commit than the last one the goal would have to speak.
+    let of_another = |args: String| ["--so", " -s", "\"-s", "~", "^"].iter().any(|sign| args.contains(sign));
+    let last = prepared.args.literal().is_some_and(|args| !of_another(args.to_string()));
     if request.authentic
+        && last
         && finding.code == Code::ResourceHistory
         && prepared.reversible_by == super::ReversibleBy::Snapshot
         && thrown.is_some_and(named)

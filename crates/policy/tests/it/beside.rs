@@ -2,20 +2,12 @@
 //! no for an answer, somebody with nearly the same name.
 
 use countersign_plan::verdict::{Code, Decision};
-use countersign_policy::review::Review;
 use serde_json::{Value, json};
 
 use crate::chosen::{after, world};
+use crate::given_out::{has, plan};
 
 use Decision::{Allow, Block, RequireApproval as Ask};
-
-fn plan(goal: &str, steps: &Value) -> Review {
-    world().plan(json!({"schema": "countersign.plan/v1", "goal": goal, "steps": steps}))
-}
-
-fn has(review: &Review, code: Code, decision: Decision) -> bool {
-    review.reasons.iter().any(|reason| reason.code == code && reason.decision == decision)
-}
 
 #[test]
 fn a_question_to_a_store_changes_nothing_in_it() {

@@ -9,11 +9,11 @@ use crate::worded;
 
 use Decision::{Allow, Block, RequireApproval as Ask};
 
-fn plan(goal: &str, steps: &Value) -> Review {
+pub(super) fn plan(goal: &str, steps: &Value) -> Review {
     world().plan(json!({"schema": "countersign.plan/v1", "goal": goal, "steps": steps}))
 }
 
-fn has(review: &Review, code: Code, decision: Decision) -> bool {
+pub(super) fn has(review: &Review, code: Code, decision: Decision) -> bool {
     review.reasons.iter().any(|reason| reason.code == code && reason.decision == decision)
 }
 

@@ -706,6 +706,7 @@ fn a_file_that_is_put_back_as_the_goal_says_is_no_loss() {
     assert_eq!(undo(goal, "git restore web/leaflet.html"), Some(Allow));
     assert_eq!(undo(goal, "git restore web/other.html"), Some(Ask), "another file");
     assert_eq!(undo(goal, "git restore ."), Some(Ask), "all of it");
+    assert_eq!(undo(goal, "git restore --source=HEAD~9 web/leaflet.html"), Some(Ask), "of another commit");
     assert_eq!(undo("Commit web/leaflet.html", "git restore web/leaflet.html"), Some(Ask), "not ordered");
     let two = "Put web/a.html back to how it was committed; web/b.html is uncommitted, I need it";
     assert_eq!(undo(two, "git restore web/b.html"), Some(Ask), "the other of two");

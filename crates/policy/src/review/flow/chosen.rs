@@ -84,9 +84,8 @@ fn address(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> Fou
     if touch.effect.is_harmless() {
         return None;
     }
-    let commands = defaults::is_control_plane(touch);
-    let unwanted = commands || goal::unwanted(request, prepared);
-    let decision = if unwanted { Decision::Block } else { Decision::RequireApproval };
+    let obeyed = defaults::control_plane(touch).is_some() || goal::unwanted(request, prepared);
+    let decision = if obeyed { Decision::Block } else { Decision::RequireApproval };
     Some((decision, format!("data from outside names {}, and the goal does not", touch.name)))
 }
 

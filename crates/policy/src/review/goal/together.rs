@@ -91,8 +91,13 @@ impl Wishes {
 
     /// Whether it gives an order about this thing with a verb that no list has: "double the import-worker there".
     pub(in crate::review) fn order_at(&self, name: &str) -> bool {
-        const NO_VERBS: &str = "i we you he she they it that this these those there here the a an our my your his her their its no not yes             if when once as after before while since because to in on at by for from with of about hi hello dear thanks thank sorry so             well ok okay also just now today tomorrow yesterday only still both all some any each every everything nothing who what             which why how where whether and or but then please wait wonder skim study consult compare skip ignore leave avoid exclude spare mind watch open view visit monitor follow track \
-            peek glance scan quote cite await expect remember hold keep never don do does did is are has have let";
+        const NO_VERBS: &str = "i we you he she they it that this these those there here the a an our my your his \
+            her their its no not yes if when once as after before while since because to in on at by for from with \
+            of about hi hello dear thanks thank sorry so well ok okay also just now today tomorrow yesterday only \
+            still both all some any each every everything nothing who what which why how where whether and or but \
+            then please wait wonder skim study consult compare skip ignore leave avoid exclude spare mind watch \
+            open view visit monitor follow track peek glance scan quote cite await expect remember hold keep never \
+            don do does did is are has have let";
         const AFTER_VERBS: &str =
             "the a an our my your his her their its this that these those it them all both every each";
         let (words, text, name) = (&self.read.words, &self.read.text, fold(name));
