@@ -50,6 +50,7 @@ fn run() -> Result<(), Box<dyn std::error::Error>> {
                 pattern: false,
                 recursive: true,
                 by: "x".to_owned(),
+                in_place: false,
             });
         } else if names("doubt") {
             let message = "doubted".to_owned();

@@ -63,6 +63,7 @@ fn everything() -> Inspection {
         pattern: false,
         recursive: false,
         by: "x".to_owned(),
+        in_place: false,
     };
     Inspection { touches: (0..100_000).map(touch).collect(), ..Inspection::default() }
 }

@@ -3,12 +3,15 @@
 
 mod arguments;
 mod calls;
+mod does;
 mod ends;
 mod fold;
 mod lex;
 mod names;
 mod perl;
+mod places;
 mod powershell;
+mod quoting;
 mod rounds;
 mod started;
 mod sums;
@@ -16,14 +19,11 @@ mod words;
 
 use countersign_plan::inspection::Context;
 pub(crate) use countersign_plan::inspection::Language;
-use countersign_plan::tool::{Effect, TargetKind};
+use countersign_plan::tool::Effect;
 
 use crate::inspection::{Build as _, FindingKind, Inspection, UnknownKind};
 use crate::machine::{MAX_DEPTH, Machine, Stream, Word};
-use arguments::{
-    argument, argument_place, computed_call, constant, fetches_what_it_runs, first_text, hands_on, is_handle,
-    is_request, keyword, ruins_home, takes_bare, texts_written,
-};
+use arguments::{argument, computed_call, constant, is_handle, is_request, ruins_home, takes_bare};
 use calls::{Does, Table};
 use lex::Token;
 
@@ -57,6 +57,17 @@ impl Machine<'_> {
             Language::PowerShell => self.powershell(text),
             Language::Other => {
                 self.foreign_code(text);
+                let socket = ["Socket(", "TcpClient(", "net.Dial", "socket:", "TCPSocket"]
+                    .iter()
+                    .any(|call| text.contains(call));
+                let shell =
+                    ["/bin/sh", "/bin/bash", "cmd.exe", "\"sh\"", "\"bash\""].iter().any(|name| text.contains(name));
+                if socket && shell {
+                    self.find(
+                        FindingKind::ReverseShell,
+                        format!("the code of `{}` connects a shell to a socket", self.by),
+                    );
+                }
                 self.unknown(UnknownKind::Code, Effect::Execute, format!("code of `{}` is not analysed", self.by));
             }
             Language::Python | Language::Perl | Language::Ruby | Language::Node | Language::Php | Language::Lua => {
@@ -73,8 +84,8 @@ impl Machine<'_> {
             return;
         };
         let tokens = names::resolved(language, table, tokens);
-        let tokens = names::settled(language, &fold::constants(&tokens, &self.context.home));
-        let tokens = names::settled(language, &fold::constants(&tokens, &self.context.home));
+        let tokens = names::settled(language, &fold::constants(&tokens, &self.context.home, &self.context.cwd));
+        let tokens = names::settled(language, &fold::constants(&tokens, &self.context.home, &self.context.cwd));
         let tokens = fold::bare_loops(words::spread(language, tokens));
         let tokens = if language == Language::Python { sums::apart(tokens) } else { tokens };
         let loops = fold::loops(&tokens);
@@ -82,6 +93,16 @@ impl Machine<'_> {
         let mut seen = Seen { loops, worst, lists: names::lists(&tokens), tokens: tokens.clone(), ..Seen::default() };
         if table.calls_bare {
             seen.defined = names::given(&tokens);
+        }
+        seen.defined.extend(names::functions(&tokens));
+        let ends = |token: &Token| match token {
+            Token::Built(text) => drops_database(text),
+            Token::Text(text) => drops_database(text) && text.trim_end_matches(['`', '"', '\'']).ends_with(' '),
+            _ => false,
+        };
+        if tokens.iter().any(ends) {
+            let message = format!("the {} code drops databases that it finds", language.name());
+            self.find(FindingKind::DestroysDatabase, message);
         }
         let before = self.out.touches.len();
         seen.since = before;
@@ -142,7 +163,18 @@ impl Machine<'_> {
         }
         self.takes_along(before, seen.environment);
         self.takes_tokens(before, &tokens);
-        if seen.outside && seen.runs && seen.sockets {
+        // Its own input and output become the connection, and a program takes them over.
+        let named = |ends: &[&str]| {
+            tokens.iter().any(|token| match token {
+                Token::Name(name) => {
+                    ends.iter().any(|end| name.rsplit(['.', ':']).next().is_some_and(|last| last.starts_with(end)))
+                }
+                _ => false,
+            })
+        };
+        let handed_over =
+            named(&["dup2"]) && named(&["exec", "spawn", "system"]) && named(&["connect", "create_connection"]);
+        if handed_over || (seen.outside && seen.runs && seen.sockets) {
             self.find(
                 FindingKind::ReverseShell,
                 format!("the {} code connects a program to a socket", language.name()),
@@ -253,6 +285,16 @@ impl Machine<'_> {
                 // `import a, {b} from "c"`: the module comes after `from`.
                 (None, Some(Token::Name(_) | Token::Mark('{' | '*'))) if name == "import" => {}
                 (None, _) => {
+                    let fetched = argument(after, 0).is_some_and(|given| given.iter().any(|token| matches!(token, Token::Text(text) | Token::Built(text) if text.starts_with("data:"))));
+                    if fetched
+                        && (seen.connects
+                            || seen.tokens.iter().any(|token| matches!(token, Token::Name(name) if name == "fetch")))
+                    {
+                        self.find(
+                            FindingKind::DownloadAndExecute,
+                            format!("the {} code runs what a host sends", language.name()),
+                        );
+                    }
                     let message = format!("which {} module is loaded is not constant", language.name());
                     self.unknown(UnknownKind::Code, Effect::Execute, message);
                 }
@@ -266,6 +308,28 @@ impl Machine<'_> {
                 .and_then(<[Token]>::first)
                 .is_some_and(|first| matches!(first, Token::Text(text) if is_request(text)))
         };
+        // Of a path these are no methods of a list or a stream (Ruby, "Pathname").
+        if language == Language::Ruby
+            && name.contains('.')
+            && matches!(
+                lower,
+                "write"
+                    | "binwrite"
+                    | "delete"
+                    | "rename"
+                    | "truncate"
+                    | "mkpath"
+                    | "rmdir"
+                    | "make_symlink"
+                    | "make_link"
+                    | "chmod"
+            )
+            && seen.tokens.iter().any(|token| matches!(token, Token::Name(name) if name.starts_with("Pathname")))
+        {
+            let message = format!("what `{name}` does to a path is not analysed");
+            self.unknown(UnknownKind::Code, Effect::Delete, message);
+            return;
+        }
         let found = table.find(name, lower);
         if is_call && found.is_none_or(|(does, _)| does == Does::Nothing) && asks.contains(&lower) && url() {
             self.does(language, Does::Connects, name, after, seen);
@@ -280,6 +344,17 @@ impl Machine<'_> {
         let of_ruby = ["ENV.to_", "ENV.inspect", "ENV.each", "ENV.map", "ENV.collect", "ENV.select", "ENV.sort"];
         seen.environment |= language == Language::Ruby && of_ruby.iter().any(|start| name.starts_with(start));
         seen.environment |= language == Language::Perl && name == "ENV" && before == Some(&Token::Mark('%'));
+        // A module under another name, or given to something, does there what nobody sees.
+        let bare = table.guarded.contains(name) && before != Some(&Token::Mark('.'));
+        let indexed = language == Language::Ruby && after.first() == Some(&Token::Mark('['));
+        if bare && found.is_none() && !indexed {
+            self.unknown(
+                UnknownKind::Code,
+                Effect::Execute,
+                format!("`{name}` is handed on in the {} code", language.name()),
+            );
+            return;
+        }
         let Some((does, method)) = found else {
             // Of a module that acts on the machine, what the tables do not have may do anything.
             if is_call && name.split_once('.').is_some_and(|(module, _)| table.guarded.contains(module)) {
@@ -300,7 +375,9 @@ impl Machine<'_> {
                 && !seen.defined.contains(&name.to_owned())
             {
                 let defines = matches!(before, Some(Token::Name(b)) if matches!(b.as_str(), "def" | "function" | "sub" | "class" | "lambda" | "my" | "new"));
-                if defines {
+                let object = language == Language::Php && matches!(before, Some(Token::Name(b)) if b == "new");
+                let opaque = object && !OBJECTS.contains(&name);
+                if defines && !opaque {
                     seen.defined.push(name.to_owned());
                 } else {
                     let message = format!("what `{name}` in the {} code does is not known", language.name());
@@ -309,7 +386,7 @@ impl Machine<'_> {
             }
             return;
         };
-        if method && !is_call {
+        if method && !is_call && !(table.calls_bare && does != Does::Nothing) {
             // Handed on, it may be called by whoever gets it.
             if does == Does::Runs && language == Language::Node {
                 let message = format!("`{name}` is handed on in the {} code", language.name());
@@ -317,7 +394,7 @@ impl Machine<'_> {
             }
             return;
         }
-        let of_call = is_call || !table.calls_bare;
+        let of_call = is_call || method || !table.calls_bare;
         if of_call || matches!(does, Does::Environment | Does::Unknown) {
             self.does(language, does, name, after, seen);
         }
@@ -329,6 +406,11 @@ impl Machine<'_> {
     }
 
     fn import(&mut self, language: Language, table: &Table, module: &str) {
+        if is_request(module) {
+            self.touch_host(&Word::text(module));
+            self.find(FindingKind::DownloadAndExecute, format!("the {} code loads {module}", language.name()));
+            return;
+        }
         if module.starts_with(['.', '/']) && language != Language::Python {
             let effect = if module.ends_with(".json") { Effect::Read } else { Effect::Execute };
             self.touch_path(effect, &Word::text(module), false);
@@ -341,166 +423,34 @@ impl Machine<'_> {
             self.unknown(UnknownKind::Code, Effect::Execute, message);
         }
     }
-
-    fn does(&mut self, language: Language, does: Does, name: &str, after: &[Token], seen: &mut Seen) {
-        let text = |n: usize| argument(after, n).and_then(constant);
-        // Where it opens a file only to read it: what is given by name says how it is read.
-        let plain = || {
-            let spread = |n| argument(after, n).is_some_and(|given| given.first() == Some(&Token::Mark('*')));
-            keyword(after, "mode").is_none()
-                && !(1..8).any(spread)
-                && argument(after, 1)
-                    .is_none_or(|mode| matches!(mode, [Token::Name(name), Token::Mark('='), ..] if name != "mode"))
-        };
-        let touched = match does {
-            Does::Deletes(n, recursive) => Some((n, Effect::Delete, recursive)),
-            Does::Reads(n) => Some((n, Effect::Read, false)),
-            Does::Opens if language == Language::Python && plain() => Some((0, Effect::Read, false)),
-            _ => None,
-        };
-        if let Some((n, effect, recursive)) = touched
-            && let Some(found) = argument(after, n).filter(|tokens| constant(tokens).is_none()).and_then(|tokens| {
-                // One round of a removal that is the end of everything says enough of all of them; of nothing else.
-                let worst = if recursive { fold::names(tokens, &seen.worst) } else { None };
-                worst
-                    .or_else(|| fold::names(tokens, &seen.loops))
-                    .or_else(|| fold::joined_name(tokens, &seen.loops, &seen.tokens))
-            })
-        {
-            self.touch_path(effect, &found, recursive);
-            return;
-        }
-        let of_url = |tokens: &[Token]| matches!(tokens.first(), Some(Token::Text(text)) if is_request(text));
-        if matches!(does, Does::Reads(_) | Does::Opens) && argument(after, 0).is_some_and(of_url) {
-            self.does(language, Does::Connects, name, after, seen);
-            return;
-        }
-        // What stands for each of several constants is each of them.
-        let place = match does {
-            Does::Reads(n) | Does::Writes(n) | Does::Deletes(n, _) => Some(n),
-            Does::Opens | Does::Runs | Does::Moves | Does::Copies => Some(0),
-            Does::Nothing | Does::Connects | Does::Environment | Does::Unknown => None,
-        };
-        let whole = place
-            .and_then(|n| argument_place(after, n))
-            .filter(|range| after.get(range.clone()).and_then(constant).is_none());
-        if let Some(range) = whole
-            && let Some(values) = after.get(range.clone()).and_then(|tokens| names::values(tokens, &seen.lists))
-        {
-            for value in values {
-                let mut after = after.to_vec();
-                after.splice(range.clone(), [Token::Text(value)]);
-                self.does(language, does, name, &after, seen);
-            }
-            return;
-        }
-        match does {
-            Does::Nothing => {}
-            Does::Reads(n) => self.file_of(Effect::Read, text(n), name, false),
-            Does::Writes(n) => {
-                self.file_of(Effect::Update, text(n), name, false);
-                match (n, text(0), text(1)) {
-                    (0, Some(path), Some(body)) => self.judge_text_of(&path, &body),
-                    (0, Some(path), None) => self.judge_rewritten(&path, seen),
-                    _ => {}
-                }
-            }
-            Does::Deletes(n, recursive) => {
-                let path = text(n);
-                if recursive && path.is_none() {
-                    self.may_end_everything(name, argument(after, n), seen);
-                }
-                self.file_of(Effect::Delete, path, name, recursive);
-            }
-            Does::Moves => {
-                self.file_of(Effect::Delete, text(0), name, true);
-                self.file_of(Effect::Update, text(1), name, false);
-            }
-            Does::Copies => {
-                self.file_of(Effect::Read, text(0), name, true);
-                self.file_of(Effect::Update, text(1), name, false);
-            }
-            Does::Opens => {
-                let mode = text(1).or_else(|| keyword(after, "mode")).or_else(|| (!plain()).then(|| "?".to_owned()));
-                let mode = mode.unwrap_or_default();
-                let writes = mode.contains(['w', 'a', 'x', '+', '?', '>']);
-                let path = text(0).map(|path| path.trim_start_matches(['>', '<', '+', ' ']).to_owned());
-                let first = text(0).unwrap_or_default();
-                // Perl: `open F, ">file"`, `open F, "cmd|"`, with the handle first.
-                if language == Language::Perl {
-                    self.perl_open(after, seen);
-                } else if language == Language::Ruby && first.starts_with('|') {
-                    seen.runs = true;
-                    self.script(first.trim_start_matches('|'), &Stream::unknown());
-                } else {
-                    if writes && seen.looked_into < 8 && !crate::shell::is_deep() {
-                        let path = path.as_deref().unwrap_or("");
-                        for body in texts_written(&seen.tokens) {
-                            self.judge_text_of(path, &body);
-                        }
-                        self.judge_rewritten(path, seen);
-                    }
-                    self.file_of(if writes { Effect::Update } else { Effect::Read }, path, name, false);
-                }
-            }
-            Does::Runs => {
-                seen.runs = true;
-                seen.runs_unseen |= argument(after, 0).is_none_or(|first| {
-                    !first
-                        .iter()
-                        .all(|token| matches!(token, Token::Text(_) | Token::Mark('[' | ']' | '(' | ')' | ',' | '+')))
-                });
-                if seen.connects {
-                    self.keeps_fetched(seen.since);
-                }
-                if fetches_what_it_runs(after, &seen.tokens, seen.connects) {
-                    let message = format!("the {} code runs what a host sends", language.name());
-                    self.find(FindingKind::DownloadAndExecute, message);
-                }
-                self.runs(after, name);
-            }
-            Does::Connects => {
-                seen.connects = true;
-                let host = argument(after, 0).and_then(first_text);
-                seen.outside |= host.as_deref().is_none_or(|host| {
-                    !crate::host::read(host).name.is_some_and(|name| crate::host::is_loopback(&name))
-                });
-                // `urlretrieve(address, file)`
-                if matches!(name.rsplit(['.', ':']).next(), Some("urlretrieve" | "getstore" | "mirror")) {
-                    self.file_of(Effect::Update, text(1), name, false);
-                }
-                match host {
-                    Some(host) => self.touch_host(&Word::text(host)),
-                    None => {
-                        self.touch_other(Effect::Send, TargetKind::Host, "?");
-                        self.unknown(
-                            UnknownKind::Value,
-                            Effect::Send,
-                            format!("which host `{name}` talks to is not constant"),
-                        );
-                    }
-                }
-            }
-            Does::Environment => {
-                self.touch_other(Effect::Read, TargetKind::Process, "env");
-                let one = matches!(after.first(), Some(Token::Mark('[' | '.' | '(' | '{')));
-                let all = matches!(name, "os.environ.items" | "os.environ.copy")
-                    || (name.starts_with("ENV.") && name != "ENV.fetch");
-                let of_php = matches!(name, "getenv") && argument(after, 0).is_none();
-                seen.environment |=
-                    all || of_php || (!one && matches!(name, "os.environ" | "process.env" | "ENV" | "_ENV"));
-                let whole =
-                    !matches!(after.first(), Some(Token::Mark('[' | '.' | '('))) && language == Language::Python;
-                if whole && !hands_on(&seen.tokens) {
-                    self.find(FindingKind::EnvironmentDump, format!("`{name}` is the whole environment"));
-                }
-            }
-            Does::Unknown => {
-                self.unknown(UnknownKind::Code, Effect::Execute, format!("`{name}` goes beyond what is analysed"));
-            }
-        }
-    }
 }
+
+/// Whether a statement begins with the end of a whole database.
+fn drops_database(text: &str) -> bool {
+    let lower = text.trim_start().to_ascii_lowercase();
+    lower.starts_with("drop database ") || lower.starts_with("drop schema ")
+}
+
+/// Classes of PHP whose objects touch nothing.
+const OBJECTS: &[&str] = &[
+    "DateTime",
+    "DateTimeImmutable",
+    "DateInterval",
+    "DatePeriod",
+    "DateTimeZone",
+    "ArrayObject",
+    "ArrayIterator",
+    "SplStack",
+    "SplQueue",
+    "SplObjectStorage",
+    "SplPriorityQueue",
+    "stdClass",
+    "Exception",
+    "RuntimeException",
+    "InvalidArgumentException",
+    "NumberFormatter",
+    "IntlDateFormatter",
+];
 
 /// What was met on the way.
 #[derive(Debug, Default)]

@@ -2,6 +2,7 @@
 
 mod foreign;
 mod implant;
+pub(crate) mod make;
 mod runners;
 mod wanted;
 
@@ -230,7 +231,8 @@ pub(crate) fn embedded(name: &str, text: &str) -> Option<String> {
             commands(&serde_json::from_str(&bare.join("\n")).ok()?, false, &mut out);
             (!out.is_empty()).then(|| out.join("\n"))
         }
-        "makefile" | "gnumakefile" | "justfile" => lines(&|line| {
+        "makefile" | "gnumakefile" => Some(make::recipes(text)).filter(|lines| !lines.is_empty()),
+        "justfile" => lines(&|line| {
             let recipe = line.strip_prefix('\t').or_else(|| line.strip_prefix("    "))?;
             Some(recipe.trim_start_matches(['@', '-', '+', ' ', '\t']).replace("$$", "$"))
         }),
@@ -453,6 +455,7 @@ impl Machine<'_> {
 
     /// The texts of a project that a tool of this name runs where it is started, as far as they are known: its recipes, its scripts.
     pub(crate) fn project_texts(&mut self, base: &str, rest: &[Word]) {
+        let makes = matches!(base, "make" | "gmake" | "bmake");
         let names: &[&str] = match base {
             "make" | "gmake" | "bmake" => &["Makefile", "makefile", "GNUmakefile"],
             "npm" | "pnpm" | "yarn" | "cnpm" | "bun" => &["package.json"],
@@ -484,10 +487,29 @@ impl Machine<'_> {
                         .collect(),
                 };
                 for text in texts {
+                    let text = if makes { make::given(&text, rest) } else { text };
                     let inner = file(&path, &text, &context);
                     self.absorb_grave(inner);
+                    if makes {
+                        self.judge_shell_of_recipes(&text);
+                    }
                 }
             }
+        }
+    }
+
+    /// Recipes that another program than a shell reads.
+    pub(crate) fn judge_shell_of_recipes(&mut self, text: &str) {
+        let Some(shell) = make::shell(text) else { return };
+        let usual = ["sh", "bash", "dash", "zsh", "ksh"];
+        let program = shell.split_whitespace().next().unwrap_or("");
+        if usual.contains(&program.rsplit('/').next().unwrap_or(program)) {
+            return;
+        }
+        self.find(FindingKind::LoadsCode, format!("SHELL={shell} decides what runs the recipes"));
+        if let Some(language) = crate::program::language_of(&format!("#!{shell}")) {
+            let inner = crate::code::code(language, &make::recipes(text), self.context);
+            self.absorb_grave(inner);
         }
     }
 

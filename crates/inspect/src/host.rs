@@ -80,6 +80,7 @@ fn inspection(text: &str) -> Inspection {
             pattern: false,
             recursive: false,
             by: String::new(),
+            in_place: false,
         }),
         None => out.unknown(UnknownKind::Value, Effect::Send, None, format!("`{text}` names no host in one way only")),
     }

@@ -73,6 +73,10 @@ pub(crate) struct Machine<'a> {
     pub(crate) answered: bool,
     /// The program under way, for [`Touch::by`].
     pub(crate) by: String,
+    /// The words after it, where it is `make`.
+    pub(crate) words: Vec<Word>,
+    /// Whether statements of the line put together others that end a database.
+    pub(crate) ends_databases: bool,
     /// The position of the command under way, where it is one of the inspected text itself.
     pub(crate) span: Option<Span>,
     /// How many shells deep.
@@ -83,6 +87,8 @@ pub(crate) struct Machine<'a> {
     pub(crate) concurrent: bool,
     /// Whether what is touched is less than the folder that a pattern names.
     pub(crate) narrowed: bool,
+    /// Whether what is touched now is changed where it is.
+    pub(crate) in_place: bool,
     /// What was done so far, to tell what a loop does.
     pub(crate) effort: Effort,
     /// Files that the line itself made: to take them away again destroys nothing.
@@ -117,11 +123,14 @@ impl<'a> Machine<'a> {
             decodes: false,
             answered: false,
             by: String::new(),
+            words: Vec::new(),
+            ends_databases: false,
             span: None,
             depth: 0,
             calls: Vec::new(),
             concurrent: false,
             narrowed: false,
+            in_place: false,
             effort: Effort::default(),
             made: BTreeSet::new(),
             emptied: BTreeMap::new(),
@@ -207,6 +216,21 @@ impl<'a> Machine<'a> {
         }
     }
 
+    /// A folder that `call` removes with all below it, and that nobody knows before.
+    pub(crate) fn touch_unseen(&mut self, call: &str) {
+        let name = format!("${{{call}}}");
+        let by = self.by.clone();
+        self.out.touch(Touch {
+            effect: Effect::Delete,
+            kind: TargetKind::File,
+            name,
+            pattern: true,
+            recursive: true,
+            by,
+            in_place: false,
+        });
+    }
+
     /// The word with the default of its first hole in the place of that.
     pub(crate) fn by_default(&self, word: &Word) -> Option<Word> {
         let name = word.first_hole()?;
@@ -246,7 +270,8 @@ impl<'a> Machine<'a> {
         self.judge_place(effect, &name, recursive);
         self.judge_record(effect, &name);
         self.judge_lock(effect, &name);
-        let touch = Touch { effect, kind: TargetKind::File, name, pattern, recursive, by: self.by.clone() };
+        let (by, in_place) = (self.by.clone(), self.in_place);
+        let touch = Touch { effect, kind: TargetKind::File, name, pattern, recursive, by, in_place };
         self.out.touch(touch);
     }
 
@@ -322,7 +347,8 @@ impl<'a> Machine<'a> {
 
     /// An effect on something that is no path and no host.
     pub(crate) fn touch_other(&mut self, effect: Effect, kind: TargetKind, name: impl Into<String>) {
-        let touch = Touch { effect, kind, name: name.into(), pattern: false, recursive: false, by: self.by.clone() };
+        let (name, by) = (name.into(), self.by.clone());
+        let touch = Touch { effect, kind, name, pattern: false, recursive: false, by, in_place: false };
         self.out.touch(touch);
     }
 

@@ -42,6 +42,25 @@ const OF_SYSTEM: (&[&str], &[&str]) = (
 
 /// Whether a pattern is that of what systems are made of, wherever on the machine it lies.
 pub(crate) fn is_of_system(pattern: &str) -> bool {
+    // What a database keeps of all that it holds.
+    const KEPT: &[&str] = &[
+        "postgresql",
+        "mysql",
+        "mariadb",
+        "mongodb",
+        "redis",
+        "elasticsearch",
+        "cassandra",
+        "couchdb",
+        "clickhouse",
+        "influxdb",
+        "neo4j",
+        "etcd",
+    ];
+    let server = pattern.strip_prefix("/var/lib/").and_then(|rest| rest.split('/').next());
+    if server.is_some_and(|server| KEPT.contains(&server)) && pattern.matches('/').count() <= 6 {
+        return true;
+    }
     let below = ["/**/", "/usr/**/", "/lib/**/", "/lib64/**/", "/boot/**/", "/usr/lib/**/", "/etc/**/"];
     let here = || {
         let (folder, name) = pattern.rsplit_once('/')?;
@@ -207,7 +226,13 @@ pub(crate) fn normalise(base: &str, path: &str) -> String {
     for part in base.split('/').chain(path.split('/')) {
         match part {
             "" | "." => {}
-            ".." => out.truncate(out.rfind('/').unwrap_or(0)),
+            // What is not known may lead anywhere, and what stands for any folder below for the folder itself.
+            ".." if last(&out).starts_with("${") => {}
+            ".." if last(&out) == "**" => {
+                pop(&mut out);
+                pop(&mut out);
+            }
+            ".." => pop(&mut out),
             name => {
                 out.push('/');
                 out.push_str(name);
@@ -218,6 +243,14 @@ pub(crate) fn normalise(base: &str, path: &str) -> String {
         out.push('/');
     }
     out
+}
+
+fn last(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+fn pop(path: &mut String) {
+    path.truncate(path.rfind('/').unwrap_or(0));
 }
 
 /// Whether a path lies below a folder.

@@ -10,9 +10,11 @@ mod filter;
 mod find;
 mod grave;
 mod handed;
+mod live;
 mod options;
 mod own;
 mod owners;
+mod parsed;
 mod placed;
 mod proxies;
 mod script;
@@ -135,21 +137,37 @@ impl Machine<'_> {
     /// What the words say that a grammar does not.
     fn judge_words(&mut self, base: &str, rest: &[Word]) {
         self.effort.started(base);
+        if matches!(base, "make" | "gmake" | "bmake" | "exiftool") {
+            self.words = rest.to_vec();
+        }
         if only_asks(rest) {
             return;
         }
+        let puts_together = matches!(
+            base,
+            "sed" | "gsed" | "awk" | "gawk" | "perl" | "printf" | "echo" | "paste" | "ruby" | "python3" | "xargs"
+        );
+        self.ends_databases |= puts_together
+            && rest.iter().any(|word| {
+                let lower = word.shown().to_ascii_lowercase();
+                lower.contains("drop database") || lower.contains("drop schema")
+            });
         self.judge_deeds(base, rest);
         self.judge_grave(base, rest);
         self.judge_tasks(base, rest);
+        self.judge_live(base, rest);
+        self.sent_around(base, rest);
         self.judge_outward(base, rest);
         self.judge_sources(base, rest);
         self.judge_proxies(base, rest);
         self.git_settings(base, rest);
         self.project_texts(base, rest);
+        self.configured(base, rest);
     }
 
     fn catalogued(&mut self, entry: &catalogue::Entry, base: &str, rest: &[Word], stdin: &Stream) -> Stream {
         let before = (std::mem::take(&mut self.decodes), std::mem::take(&mut self.answered));
+        self.compiles_without_end(base, stdin);
         let mut out = self.apply(entry, rest, stdin);
         // What code prints may be what it decoded or was sent.
         let does = (std::mem::replace(&mut self.decodes, before.0), std::mem::replace(&mut self.answered, before.1));
@@ -223,6 +241,7 @@ impl Machine<'_> {
         self.judge_deployment(name);
         self.judge_grave(base_of(&path).unwrap_or(""), rest);
         self.judge_tasks(base_of(&path).unwrap_or(""), rest);
+        self.judge_live(base_of(&path).unwrap_or(""), rest);
         match self.files.get(&path).cloned() {
             Some(written) => self.run_written(&written, &path, rest, &stdin),
             None => {
@@ -257,6 +276,9 @@ impl Machine<'_> {
             }
             Some(text) => {
                 let text = text.clone();
+                if starts_itself(&text) {
+                    self.find(FindingKind::ForkBomb, format!("{path} starts itself again and again"));
+                }
                 let parameters: Vec<Word> = std::iter::once(Word::text(path)).chain(rest.iter().cloned()).collect();
                 let before = std::mem::replace(&mut self.scope.parameters, parameters);
                 let known = std::mem::replace(&mut self.scope.parameters_known, true);
@@ -430,6 +452,16 @@ pub(crate) fn language_of(text: &str) -> Option<Language> {
         "pwsh" => Some(Language::PowerShell),
         _ => None,
     }
+}
+
+/// Whether a script starts itself and goes on beside it.
+fn starts_itself(text: &str) -> bool {
+    let own = |part: &str| {
+        let mut words = part.split_whitespace().map(|word| word.trim_matches('"')).skip_while(|word| is_shell(word));
+        words.next().is_some_and(|word| matches!(word, "$0" | "${0}" | "$BASH_SOURCE" | "${BASH_SOURCE[0]}"))
+    };
+    let beside = text.replace("&&", "\n").replace(">&", "\n").replace("&>", "\n");
+    beside.split('&').rev().skip(1).any(|before| before.rsplit(['\n', ';', '|', '(', '{']).next().is_some_and(own))
 }
 
 /// Whether the arguments only ask for help or a version.

@@ -101,6 +101,12 @@ pub fn sql(text: &str) -> Inspection {
     if trimmed.is_empty() {
         return out;
     }
+    // DuckDB's overview of a table or a query.
+    let overview = trimmed.get(..10).filter(|word| word.eq_ignore_ascii_case("summarize "));
+    if let Some(rest) = overview.and_then(|_| trimmed.get(10..)).filter(|rest| rest.len() < MAX_SQL) {
+        let query = rest.trim_start().get(..6).is_some_and(|word| word.eq_ignore_ascii_case("select"));
+        return sql(&if query { rest.to_owned() } else { format!("SELECT * FROM {rest}") });
+    }
     if text.len() > MAX_SQL {
         out.too_much("the statements are longer than what is read");
         return out;
@@ -178,7 +184,15 @@ fn alone(text: &str) -> Option<Vec<(Effect, &'static str)>> {
 }
 
 fn touch(out: &mut Inspection, effect: Effect, kind: TargetKind, name: impl Into<String>) {
-    out.touch(Touch { effect, kind, name: name.into(), pattern: false, recursive: false, by: "sql".to_owned() });
+    out.touch(Touch {
+        effect,
+        kind,
+        name: name.into(),
+        pattern: false,
+        recursive: false,
+        by: "sql".to_owned(),
+        in_place: false,
+    });
 }
 
 struct Reader<'a> {

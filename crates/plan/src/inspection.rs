@@ -238,6 +238,9 @@ pub struct Touch {
     pub recursive: bool,
     /// The program that does it.
     pub by: String,
+    /// Whether what is there is changed where it is, and nothing new is written.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub in_place: bool,
 }
 
 impl Touch {
@@ -493,6 +496,7 @@ mod tests {
             pattern: false,
             recursive: false,
             by: String::new(),
+            in_place: false,
         }
     }
 

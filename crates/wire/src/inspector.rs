@@ -75,6 +75,7 @@ mod tests {
             pattern: false,
             recursive: false,
             by: "cat".to_owned(),
+            in_place: false,
         };
         Inspection { touches: names.map(touch).collect(), ..Inspection::default() }
     }

@@ -22,6 +22,9 @@ fn looks_everywhere(tokens: &[Token], home: &str) -> bool {
         "each_child",
         "entries",
         "opendir",
+        "RecursiveDirectoryIterator",
+        "DirectoryIterator",
+        "FilesystemIterator",
     ];
     let lists = |token: &Token| matches!(token, Token::Name(name) if LISTING.iter().any(|call| name.rsplit('.').next() == Some(call)));
     let is_end = |text: &str| {
@@ -63,15 +66,30 @@ fn looks_everywhere(tokens: &[Token], home: &str) -> bool {
         Token::Name(name) => name.ends_with("getpwuid") || name.ends_with("getpwnam") || name.ends_with("pw_dir"),
         _ => false,
     });
-    listed || at_home
+    // `glob("/home/*/*")`: everything that the home folder, the folder of all of them or the root holds.
+    let covers = |text: &str| {
+        text.split_whitespace().any(|pattern| {
+            let Some(at) = pattern.find(['*', '?', '{', '[']) else { return false };
+            let folder = pattern.get(..at).unwrap_or("").trim_end_matches('/');
+            let hidden = folder.strip_suffix("/.").unwrap_or(folder);
+            pattern.starts_with('/') && (hidden.is_empty() || hidden == home || crate::path::is_below(home, hidden))
+        })
+    };
+    let globbed = tokens.windows(3).any(|three| {
+        matches!(three, [Token::Name(name), Token::Mark('(' | '['), Token::Text(text)]
+            if matches!(name.rsplit('.').next(), Some("glob" | "iglob" | "bsd_glob" | "Dir" | "globSync")) && covers(text))
+    });
+    listed || at_home || globbed
 }
 
 /// Whether what is removed is by itself all that the home folder or the root holds.
 fn is_everything(given: &[Token]) -> bool {
     // `map { "/$_" } …`
     let of_home = |text: &str| {
-        let rest = ["$ENV{HOME}/", "${ENV{HOME}}/"].iter().find_map(|home| text.strip_prefix(home));
-        rest.is_some_and(|rest| rest.starts_with(['*', '{', '.', '[']) && !rest.contains('/'))
+        text.split_whitespace().any(|text| {
+            let rest = ["$ENV{HOME}/", "${ENV{HOME}}/"].iter().find_map(|home| text.strip_prefix(home));
+            rest.is_some_and(|rest| rest.starts_with(['*', '{', '.', '[']) && !rest.contains('/'))
+        })
     };
     let below = |text: &str| {
         of_home(text)

@@ -1,10 +1,9 @@
 //! Constants that code puts together: the home folder by its names, and joined paths.
 
-use countersign_plan::tool::Effect;
-
 use super::lex::Token;
-use super::{argument, constant, keyword};
-use crate::machine::{Machine, Word};
+use super::places::{at_work, made_folder, path_above};
+
+use crate::machine::Word;
 
 /// Names of the home folder: calls without arguments.
 const HOME_CALLS: &[&str] = &["Path.home", "pathlib.Path.home", "Dir.home", "os.homedir", "homedir"];
@@ -17,9 +16,15 @@ const ENVIRONMENTS: &[&str] =
 const JOINS: &[&str] =
     &["os.path.join", "path.join", "File.join", "path.resolve", "os.path.abspath", "File.expand_path"];
 
+/// Calls that make a folder of their own for a while.
+const TEMPORARY: &[&str] = &["tempfile.mkdtemp", "mkdtemp", "fs.mkdtempSync", "mkdtempSync", "Dir.mktmpdir", "tempdir"];
+
 /// The tokens with what is constant folded into one string.
-pub(super) fn constants(tokens: &[Token], home: &str) -> Vec<Token> {
+pub(super) fn constants(tokens: &[Token], home: &str, cwd: &str) -> Vec<Token> {
     let mut out: Vec<Token> = Vec::with_capacity(tokens.len());
+    // Whoever changes the folder is somewhere else afterwards.
+    let moves = |token: &Token| matches!(token, Token::Name(name) if name.ends_with("chdir"));
+    let here = (!tokens.iter().any(moves)).then_some(cwd);
     let mut i = 0;
     while let Some(token) = tokens.get(i) {
         let rest = tokens.get(i + 1..).unwrap_or_default();
@@ -35,8 +40,16 @@ pub(super) fn constants(tokens: &[Token], home: &str) -> Vec<Token> {
             i += 6;
             continue;
         }
+        if let (Token::Name(name), Some(cwd)) = (token, here)
+            && let Some((path, used)) = path_above(name, rest, cwd)
+        {
+            let wrapped = [Token::Name("Path".to_owned()), Token::Mark('('), Token::Text(path), Token::Mark(')')];
+            out.extend(wrapped);
+            i += 1 + used;
+            continue;
+        }
         let folded = match token {
-            Token::Name(name) => folded(name, rest, home),
+            Token::Name(name) => folded(name, rest, home).or_else(|| at_work(name, rest, here?)),
             Token::Text(text) => text.strip_prefix(super::lex::HOME).map(|rest| (format!("{home}{rest}"), 0)),
             _ => None,
         };
@@ -108,6 +121,9 @@ fn folded(name: &str, rest: &[Token], home: &str) -> Option<(String, usize)> {
     if JOINS.contains(&name) {
         return joined(rest, home);
     }
+    if TEMPORARY.contains(&name) {
+        return made_folder(rest);
+    }
     None
 }
 
@@ -130,7 +146,10 @@ fn joined(rest: &[Token], home: &str) -> Option<(String, usize)> {
         let part = match rest.get(i)? {
             Token::Text(text) => {
                 i += 1;
-                text.clone()
+                match text.strip_prefix("~/") {
+                    Some(rest) => format!("{home}/{rest}"),
+                    None => text.clone(),
+                }
             }
             // One level is enough: what is nested more deeply stays as it is.
             Token::Name(name) if !JOINS.contains(&name.as_str()) => {
@@ -178,7 +197,7 @@ pub(super) fn path_before(tokens: &[Token]) -> Option<String> {
     is_path(name).then(|| text.clone())
 }
 
-fn is_path(name: &str) -> bool {
+pub(super) fn is_path(name: &str) -> bool {
     matches!(name, "Path" | "pathlib.Path" | "PosixPath" | "pathlib.PosixPath")
 }
 
@@ -506,39 +525,3 @@ const MAX_TOKENS: usize = 4096;
 
 /// The most loops that are followed.
 const MAX_LOOPS: usize = 16;
-
-impl Machine<'_> {
-    /// A method of a path of Python's `pathlib`; whether it is one.
-    pub(super) fn path_method(&mut self, path: &Word, method: &str, after: &[Token]) -> bool {
-        let word = path.clone();
-        let first = method.split('.').next().unwrap_or(method);
-        match first {
-            "read_text" | "read_bytes" | "stat" | "exists" | "is_file" | "is_dir" | "resolve" | "iterdir" | "lstat" => {
-                self.touch_path(Effect::Read, &word, false);
-            }
-            "glob" | "rglob" => self.touch_path(Effect::Read, &word, true),
-            "write_text" | "write_bytes" | "touch" | "chmod" | "symlink_to" | "hardlink_to" => {
-                if let Some(body) = argument(after, 0).and_then(constant) {
-                    for name in self.paths(&word) {
-                        self.judge_written(&name, &crate::machine::Stream::constant(body.as_str()));
-                    }
-                }
-                self.touch_path(Effect::Update, &word, false);
-            }
-            "mkdir" => self.touch_path(Effect::Create, &word, false),
-            "unlink" | "rmdir" => self.touch_path(Effect::Delete, &word, false),
-            "open" => {
-                let mode = argument(after, 0).and_then(constant).or_else(|| keyword(after, "mode")).unwrap_or_default();
-                let effect = if mode.contains(['w', 'a', 'x', '+']) { Effect::Update } else { Effect::Read };
-                self.touch_path(effect, &word, false);
-            }
-            "rename" | "replace" => {
-                let Some(to) = argument(after, 0).and_then(constant) else { return false };
-                self.touch_path(Effect::Delete, &word, true);
-                self.touch_path(Effect::Update, &Word::text(to), false);
-            }
-            _ => return false,
-        }
-        true
-    }
-}

@@ -1,6 +1,7 @@
 //! Tokens that the scripting languages share: names, strings, numbers, marks; comments are dropped.
 
 use super::Language;
+use super::quoting::{self, Inside};
 
 /// A token.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,8 +22,25 @@ pub(super) enum Token {
     Mark(char),
 }
 
-/// The tokens of a text; `None` where a string does not end or the text uses quoting that is not read.
+/// The tokens of a text, with those of the code that stands inside of its strings after them; `None` where a string does not end or the
+/// text uses quoting that is not read.
 pub(super) fn tokens(language: Language, text: &str) -> Option<Vec<Token>> {
+    tokens_at(language, text, &mut Inside::default())
+}
+
+fn tokens_at(language: Language, text: &str, inside: &mut Inside) -> Option<Vec<Token>> {
+    if quoting::is_foreign(language, text) {
+        return None;
+    }
+    let mut out = tokens_of(language, text, inside)?;
+    for piece in std::mem::take(&mut inside.pieces) {
+        out.push(Token::Mark(';'));
+        out.extend(tokens_at(language, &piece, &mut inside.deeper()?)?);
+    }
+    Some(out)
+}
+
+fn tokens_of(language: Language, text: &str, inside: &mut Inside) -> Option<Vec<Token>> {
     let chars: Vec<char> = text.chars().collect();
     let mut out = Vec::new();
     let mut i = 0;
@@ -37,14 +55,30 @@ pub(super) fn tokens(language: Language, text: &str) -> Option<Vec<Token>> {
             '-' => language == Language::Lua && next == Some('-'),
             _ => false,
         };
-        if comments {
+        if comments && language == Language::Lua && quoting::begins_lua_block(&chars, i + 2) {
+            i = quoting::lua_block(&chars, i + 2)?.1;
+        } else if comments {
             i = line_end(&chars, i);
+        } else if language == Language::Lua && quoting::begins_lua_block(&chars, i) {
+            let (body, end) = quoting::lua_block(&chars, i)?;
+            out.push(Token::Text(body));
+            i = end;
+        } else if matches!(language, Language::Perl | Language::Ruby)
+            && c == '$'
+            && matches!(next, Some('\'' | '"' | '`' | '/'))
+        {
+            // Variables of what was matched, of separators: no quote begins here.
+            out.push(Token::Number);
+            i += 2;
+        } else if language == Language::Ruby && c == '?' && matches!(next, Some('\'' | '"' | '`' | '/' | '#')) {
+            // A character, or a choice between two texts: the one hides what the other does not.
+            return None;
         } else if c == '/' && next == Some('*') && slashes {
             i = (i + 2..chars.len()).find(|&at| chars.get(at) == Some(&'*') && chars.get(at + 1) == Some(&'/'))? + 2;
         } else if c == '/' && language == Language::Node && begins_value(&out)? {
             i = pattern_end(&chars, i)?;
             out.push(Token::Number);
-        } else if c == '/' && language == Language::Node && may_be_pattern(&out, &chars, i) {
+        } else if c == '/' && quoting::hides_quote(language, &out, &chars, i) {
             return None;
         } else if c == '/' && matches!(language, Language::Perl | Language::Ruby) && begins_match(&out) {
             let end = pattern_end(&chars, i)?;
@@ -61,7 +95,7 @@ pub(super) fn tokens(language: Language, text: &str) -> Option<Vec<Token>> {
         } else if c.is_whitespace() {
             i += 1;
         } else if c == '\'' || c == '"' || c == '`' {
-            let (token, end) = string(language, &chars, i, "")?;
+            let (token, end) = string(language, &chars, i, "", inside)?;
             out.push(token);
             i = end;
         } else if c.is_ascii_digit() {
@@ -75,7 +109,7 @@ pub(super) fn tokens(language: Language, text: &str) -> Option<Vec<Token>> {
             i = end;
             match chars.get(i) {
                 Some('\'' | '"') if language == Language::Python && is_prefix(&name) => {
-                    let (token, end) = string(language, &chars, i, &name.to_ascii_lowercase())?;
+                    let (token, end) = string(language, &chars, i, &name.to_ascii_lowercase(), inside)?;
                     out.push(token);
                     i = end;
                 }
@@ -87,24 +121,46 @@ pub(super) fn tokens(language: Language, text: &str) -> Option<Vec<Token>> {
                         && open != '='
                         && open != ',' =>
                 {
-                    let (token, end) = perl_quote(&name, &chars, i)?;
+                    let (token, end) = perl_quote(&name, &chars, i, inside)?;
                     out.push(token);
                     i = end;
+                }
+                // The old sign between the parts of a name.
+                Some('\'') if language == Language::Perl && chars.get(i + 1).is_some_and(|c| is_name(*c)) => {
+                    return None;
                 }
                 _ => out.push(Token::Name(name)),
             }
         } else if c == '%'
             && language == Language::Ruby
-            && matches!(next, Some('x' | 'q' | 'Q' | 'w'))
-            && chars.get(i + 2).is_some_and(|c| "{([<|!/".contains(*c))
+            && matches!(next, Some('x' | 'q' | 'Q' | 'w' | 'W' | 'i' | 'I' | 'r' | 's'))
+            && chars.get(i + 2).is_some_and(|c| !c.is_alphanumeric() && !c.is_whitespace())
         {
             let (body, end) = bracketed(&chars, i + 2)?;
+            let built = body.contains("#{") && matches!(next, Some('x' | 'Q' | 'W' | 'I' | 'r'));
+            if built {
+                quoting::pieces_of(language, &body, '"', false, inside)?;
+            }
             match next {
-                Some('x') if body.contains("#{") => out.push(Token::BuiltCommand(body)),
+                Some('x') if built => out.push(Token::BuiltCommand(body)),
                 Some('x') => out.push(Token::Command(Some(body))),
-                Some('w') => words(&mut out, &body),
+                Some('w' | 'W' | 'i' | 'I') => words(&mut out, &body),
+                Some('r') => out.push(Token::Number),
+                _ if built => out.push(Token::Built(body)),
                 _ => out.push(Token::Text(body)),
             }
+            i = end;
+        } else if c == '%'
+            && language == Language::Ruby
+            && next.is_some_and(|n| "{([<|!/^".contains(n))
+            && quoting::begins_percent(&out, &chars, i)
+        {
+            let (body, end) = bracketed(&chars, i + 1)?;
+            let built = body.contains("#{");
+            if built {
+                quoting::pieces_of(language, &body, '"', false, inside)?;
+            }
+            out.push(if built { Token::Built(body) } else { Token::Text(body) });
             i = end;
         } else {
             out.push(Token::Mark(c));
@@ -140,14 +196,34 @@ fn begins_value(before: &[Token]) -> Option<bool> {
 
 /// Whether a slash begins a match in Perl or Ruby: after a word or a sign that a value has to follow (perlop, "Regexp Quote-Like
 /// Operators"). Anywhere else it divides.
-fn begins_match(before: &[Token]) -> bool {
+pub(super) fn begins_match(before: &[Token]) -> bool {
     match before.last() {
         None => true,
-        Some(Token::Mark(mark)) => matches!(mark, '(' | ',' | '~' | '{' | ';' | '!' | '&' | '|'),
+        Some(Token::Mark(mark)) => !matches!(mark, ')' | ']' | '}'),
         Some(Token::Name(name)) => {
             matches!(
                 name.as_str(),
-                "while" | "until" | "if" | "unless" | "and" | "or" | "not" | "split" | "grep" | "when" | "return"
+                "while"
+                    | "until"
+                    | "if"
+                    | "elsif"
+                    | "unless"
+                    | "and"
+                    | "or"
+                    | "not"
+                    | "split"
+                    | "grep"
+                    | "when"
+                    | "return"
+                    | "print"
+                    | "puts"
+                    | "p"
+                    | "push"
+                    | "join"
+                    | "map"
+                    | "in"
+                    | "then"
+                    | "do"
             )
         }
         Some(_) => false,
@@ -187,18 +263,6 @@ fn at_home(text: &str) -> Option<Token> {
     constant.then(|| Token::Text(format!("{HOME}{rest}")))
 }
 
-/// Whether a slash after a bracket that should divide may begin a pattern all the same (`if (x) /'/.test(y)`): then a quote before the next slash of
-/// the line begins no string, and what it would hide is code.
-fn may_be_pattern(before: &[Token], chars: &[char], from: usize) -> bool {
-    let last = before.iter().rev().find(|token| **token != Token::Mark(';'));
-    if !matches!(last, Some(Token::Mark(')' | '}'))) {
-        return false;
-    }
-    let line = chars.get(from + 1..line_end(chars, from)).unwrap_or_default();
-    let end = line.iter().position(|c| *c == '/').unwrap_or(0);
-    line.iter().take(end).any(|c| matches!(c, '\'' | '"' | '`'))
-}
-
 /// Where a pattern ends, with its flags; a slash in brackets belongs to it.
 fn pattern_end(chars: &[char], from: usize) -> Option<usize> {
     let (mut i, mut class) = (from + 1, false);
@@ -215,16 +279,16 @@ fn pattern_end(chars: &[char], from: usize) -> Option<usize> {
     }
 }
 
-fn line_end(chars: &[char], from: usize) -> usize {
+pub(super) fn line_end(chars: &[char], from: usize) -> usize {
     chars.iter().skip(from).position(|c| *c == '\n').map_or(chars.len(), |n| from + n)
 }
 
-fn is_name(c: char) -> bool {
+pub(super) fn is_name(c: char) -> bool {
     c.is_alphabetic() || c == '_'
 }
 
 fn is_prefix(name: &str) -> bool {
-    matches!(name.to_ascii_lowercase().as_str(), "r" | "b" | "u" | "f" | "rb" | "br" | "fr" | "rf")
+    matches!(name.to_ascii_lowercase().as_str(), "r" | "b" | "u" | "f" | "rb" | "br" | "fr" | "rf" | "t" | "rt" | "tr")
 }
 
 fn is_perl_quote(name: &str) -> bool {
@@ -263,7 +327,13 @@ fn name(chars: &[char], from: usize) -> (String, usize) {
     }
 }
 
-fn string(language: Language, chars: &[char], from: usize, prefix: &str) -> Option<(Token, usize)> {
+fn string(
+    language: Language,
+    chars: &[char],
+    from: usize,
+    prefix: &str,
+    inside: &mut Inside,
+) -> Option<(Token, usize)> {
     let quote = *chars.get(from)?;
     let triple =
         language == Language::Python && chars.get(from + 1) == Some(&quote) && chars.get(from + 2) == Some(&quote);
@@ -272,14 +342,38 @@ fn string(language: Language, chars: &[char], from: usize, prefix: &str) -> Opti
         prefix.contains('r') || (quote == '\'' && matches!(language, Language::Perl | Language::Ruby | Language::Php));
     let mut i = from + width;
     let mut text = String::new();
-    let mut built = prefix.contains('f');
+    let formatted = prefix.contains(['f', 't']);
+    let mut built = formatted;
+    // Such a string ends with its line.
+    let within_line = match language {
+        Language::Python => !triple,
+        Language::Node => quote != '`',
+        Language::Lua => true,
+        _ => false,
+    };
     loop {
         let c = *chars.get(i)?;
         let closes = c == quote && (!triple || (chars.get(i + 1) == Some(&quote) && chars.get(i + 2) == Some(&quote)));
         if closes {
             break;
         }
+        if within_line && c == '\n' {
+            return None;
+        }
         let next = chars.get(i + 1).copied();
+        if formatted && c == '{' && next == Some('{') {
+            text.push_str("{{");
+            i += 2;
+            continue;
+        }
+        // What stands inside as code is no part of the string's own quoting.
+        let end = quoting::piece_at(language, chars, i, quote, formatted, inside)?;
+        if end > i {
+            built = true;
+            text.extend(chars.get(i..end)?);
+            i = end;
+            continue;
+        }
         built |= match language {
             Language::Perl | Language::Php if quote != '\'' => {
                 (matches!(c, '$') && next.is_some_and(|n| is_name(n) || n == '{'))
@@ -290,14 +384,15 @@ fn string(language: Language, chars: &[char], from: usize, prefix: &str) -> Opti
             _ => false,
         };
         text.push(c);
-        if c == '\\' {
+        // A brace that a backslash stands before is a field all the same.
+        if c == '\\' && !(formatted && next == Some('{')) {
             text.push(next?);
             i += 1;
         }
         i += 1;
     }
     // Python's `f""` without a brace is constant.
-    if prefix.contains('f') && !text.contains('{') {
+    if formatted && !text.contains('{') {
         built = false;
     }
     let text = if raw { text } else { crate::shell::escapes(&text, false) };
@@ -345,13 +440,16 @@ fn bracketed(chars: &[char], from: usize) -> Option<(String, usize)> {
 }
 
 /// `q{…}`, `qq(…)`, `qx/…/`, `s/…/…/e`.
-fn perl_quote(name: &str, chars: &[char], from: usize) -> Option<(Token, usize)> {
+fn perl_quote(name: &str, chars: &[char], from: usize, inside: &mut Inside) -> Option<(Token, usize)> {
     let mut at = from;
     while chars.get(at).is_some_and(|c| c.is_whitespace()) {
         at += 1;
     }
     let (body, mut end) = bracketed(chars, at)?;
     let built = body.contains('$') || body.contains('@');
+    if built && matches!(name, "qq" | "qx" | "m" | "qr" | "s") {
+        quoting::pieces_of(Language::Perl, &body, '"', false, inside)?;
+    }
     Some((
         match name {
             "q" | "qw" => Token::Text(body),
@@ -367,7 +465,10 @@ fn perl_quote(name: &str, chars: &[char], from: usize) -> Option<(Token, usize)>
                 // The second part shares the mark unless the first was in brackets.
                 let open = *chars.get(at)?;
                 let second = if matches!(open, '(' | '{' | '[' | '<') { end } else { end - 1 };
-                let (_, after) = bracketed(chars, second)?;
+                let (second, after) = bracketed(chars, second)?;
+                if name == "s" && second.contains(['$', '@']) {
+                    quoting::pieces_of(Language::Perl, &second, '"', false, inside)?;
+                }
                 end = flags(chars, after);
                 let evaluates = name == "s" && chars.get(after..end)?.contains(&'e');
                 if evaluates { Token::Command(None) } else { Token::Number }

@@ -434,6 +434,31 @@ impl crate::machine::Machine<'_> {
     }
 }
 
+/// Names that code gives functions whose bodies it says itself: `k = lambda p: …`, `const f = (x) => …`.
+pub(super) fn functions(tokens: &[Token]) -> Vec<String> {
+    let arrow = |rest: &[Token]| {
+        let close = match rest.first() {
+            Some(Token::Mark('(')) => rest.iter().take(MAX_NAMES).position(|token| *token == Token::Mark(')')),
+            Some(Token::Name(_)) => Some(0),
+            _ => None,
+        };
+        let after = close.and_then(|close| rest.get(close + 1..));
+        after.is_some_and(|rest| rest.starts_with(&[Token::Mark('='), Token::Mark('>')]))
+    };
+    let found = tokens.windows(2).enumerate().filter_map(|(i, pair)| match pair {
+        [Token::Name(name), Token::Mark('=')] if !name.contains('.') => {
+            let rest = tokens.get(i + 2..)?;
+            let waits = matches!(rest.first(), Some(Token::Name(word)) if word == "async");
+            let rest = if waits { rest.get(1..)? } else { rest };
+            let begins =
+                matches!(rest.first(), Some(Token::Name(word)) if matches!(word.as_str(), "lambda" | "function"));
+            (begins || arrow(rest)).then(|| name.clone())
+        }
+        _ => None,
+    });
+    found.take(MAX_NAMES).collect()
+}
+
 /// Names that code gives values: those are no calls.
 pub(super) fn given(tokens: &[Token]) -> Vec<String> {
     let mut out = Vec::new();

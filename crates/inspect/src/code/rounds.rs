@@ -8,6 +8,7 @@ use crate::machine::Machine;
 /// Calls that start something and do not wait for it.
 const STARTS: &[&str] = &[
     "fork",
+    "pcntl_fork",
     "spawn",
     "Popen",
     "Thread",
@@ -127,7 +128,7 @@ fn endless(tokens: &[Token]) -> Option<&[Token]> {
                 return Some(if postfix { before } else { inner.get(1..).unwrap_or_default() });
             }
             // `while fork` and `fork while fork`.
-            "while" if matches!(inner.first(), Some(Token::Name(call)) if call.rsplit(['.', ':']).next() == Some("fork")) =>
+            "while" if matches!(inner.first(), Some(Token::Name(call)) if matches!(call.rsplit(['.', ':']).next(), Some("fork" | "pcntl_fork"))) =>
             {
                 return Some(inner);
             }

@@ -130,7 +130,9 @@ impl Word {
 
     /// The word with any text in the place of numbers that only a run shows, where there is text beside them and no other hole.
     pub(crate) fn numbers_as_pattern(&self) -> Option<Self> {
-        let number = |part: &Part| matches!(part, Part::Hole { name, .. } if name == "number");
+        const NUMBERS: &[&str] =
+            &["number", "?", "#", "!", "RANDOM", "SECONDS", "LINENO", "UID", "EUID", "PPID", "BASHPID", "EPOCHSECONDS"];
+        let number = |part: &Part| matches!(part, Part::Hole { name, .. } if NUMBERS.contains(&name.as_str()));
         let hole = |part: &Part| matches!(part, Part::Hole { .. });
         let any = self.parts.iter().any(number) && self.parts.iter().all(|part| !hole(part) || number(part));
         let beside = self.parts.iter().any(|part| matches!(part, Part::Text(text) if text.len() > 2));

@@ -1,12 +1,12 @@
 //! What a program does, by its entry in the catalogue.
 
 use std::cell::LazyCell;
-use std::collections::HashMap;
 
 use countersign_plan::tool::Effect;
 
 use super::handed::mounts;
 use super::options::{self, Grammar, Parsed};
+use super::parsed::sets_tag;
 use crate::catalogue::{Entry, Role, Tag};
 use crate::inspection::{FindingKind, UnknownKind};
 use crate::machine::{Machine, Stream, Word};
@@ -90,7 +90,10 @@ impl Machine<'_> {
         }
         let mut doing = Doing {
             recursive: tags.contains(&&Tag::Recursive),
-            in_place: tags.contains(&&Tag::InPlace),
+            // `gawk -i inplace`
+            in_place: tags.contains(&&Tag::InPlace)
+                || (self.by.ends_with("awk")
+                    && rest.iter().any(|word| matches!(word.constant(), Some("inplace" | "-iinplace")))),
             dry: tags.contains(&&Tag::DryRun),
             hosts: Vec::new(),
             sent: None,
@@ -139,42 +142,6 @@ impl Machine<'_> {
             self.scope = scope;
         }
         out.unwrap_or_else(|| self.output(&tags, doing, stdin))
-    }
-
-    /// The plain file that is made a file system, as images are: no device, and nothing that shows only when it runs (mkfs(8)).
-    fn image_file(&self, parsed: &Parsed<'_>) -> Option<Word> {
-        let makes = self.by.starts_with("mkfs") || matches!(self.by.as_str(), "mke2fs" | "mkswap" | "mkdosfs");
-        let image = parsed.operands.last().filter(|_| makes)?;
-        let named = image.constant().is_some_and(|name| name.contains(['/', '.']));
-        let plain = |path: &String| !path.starts_with("/dev/") && !path.contains('*');
-        let paths = self.paths(image);
-        (named && !paths.is_empty() && paths.iter().all(plain)).then(|| image.clone())
-    }
-
-    /// Archives that `tar` writes or reads lie where it is started, whatever folder it then goes to (tar(1), `-C`): their paths by their
-    /// places among the options.
-    fn archives(&self, parsed: &Parsed<'_>) -> HashMap<usize, Word> {
-        let goes = parsed.values.iter().any(|(role, _)| *role == Role::Folder);
-        if !goes || !matches!(self.by.as_str(), "tar" | "bsdtar" | "gtar") {
-            return HashMap::new();
-        }
-        let files = parsed.values.iter().enumerate().filter(|(_, (role, _))| matches!(role, Role::Write | Role::Read));
-        let absolute = |(i, (_, word)): (usize, &(Role, Word))| match self.paths(word).as_slice() {
-            [path] if word.constant().is_some_and(|word| word != "-") => Some((i, Word::text(path.as_str()))),
-            _ => None,
-        };
-        files.filter_map(absolute).collect()
-    }
-
-    /// Changes to the folder that an option names; the state to go back to.
-    fn folder_first(&mut self, parsed: &Parsed<'_>) -> Option<crate::machine::Scope> {
-        let mut before = None;
-        for (_, folder) in parsed.values.iter().filter(|(role, _)| *role == Role::Folder) {
-            before.get_or_insert_with(|| self.scope.clone());
-            let to = if folder.has_hole() { Vec::new() } else { self.paths(folder) };
-            self.scope.change_folder(to);
-        }
-        before
     }
 
     fn by_tags(&mut self, parsed: &Parsed<'_>, tags: &[&Tag], doing: &mut Doing, stdin: &Stream) {
@@ -272,7 +239,7 @@ impl Machine<'_> {
             }
             Role::Read | Role::ReadTree if doing.in_place => {
                 doing.reads = true;
-                self.touch_path(least(Effect::Update), word, recursive);
+                self.change_in_place(least(Effect::Update), word, recursive);
             }
             // Names and rights of devices are no data of theirs.
             Role::Read if matches!(self.by.as_str(), "ls" | "stat" | "file") && word.prefix().starts_with("/dev/") => {
@@ -281,7 +248,7 @@ impl Machine<'_> {
             }
             Role::Read | Role::ReadTree => {
                 doing.reads = true;
-                let stream = if word.constant() == Some("-") {
+                let stream = if matches!(word.constant(), Some("-" | "/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0")) {
                     stdin.clone()
                 } else if role == Role::ReadTree || recursive {
                     self.touch_path(Effect::Read, word, true);
@@ -300,7 +267,10 @@ impl Machine<'_> {
             // A script of ImageMagick's is run where it stands for the output, too.
             Role::Write if word.prefix().to_ascii_lowercase().starts_with("msl:") => self.picture(word, doing),
             Role::Write => {
+                // A move takes the place of what is there.
+                let in_place = std::mem::replace(&mut self.in_place, matches!(self.by.as_str(), "mv" | "mogrify"));
                 self.touch_path(least(Effect::Update), word, recursive);
+                self.in_place = in_place;
                 let holds = if doing.reads { doing.read.clone() } else { stdin.clone() };
                 if !doing.dry && holds.text.as_deref() == Some("") && COPYING.contains(&self.by.as_str()) {
                     self.empties(word);
@@ -309,14 +279,22 @@ impl Machine<'_> {
                 self.written(word, holds, doing);
             }
             Role::Append => self.touch_path(least(Effect::Update), word, false),
+            // Without a value for a tag it only shows (exiftool(1), "-TAG[+-^]=[VALUE]").
+            Role::Update
+                if self.by == "exiftool"
+                    && !self.words.iter().any(|word| word.has_hole() || sets_tag(&word.shown())) =>
+            {
+                doing.reads = true;
+                self.touch_path(Effect::Read, word, true);
+            }
             Role::Update if self.by.ends_with("truncate") && doing.empties && !doing.dry => self.empties(word),
             Role::Update => {
                 doing.reads = true;
-                self.touch_path(least(Effect::Update), word, recursive);
+                self.change_in_place(least(Effect::Update), word, recursive);
             }
             Role::UpdateTree => {
                 doing.reads = true;
-                self.touch_path(least(Effect::Update), word, true);
+                self.change_in_place(least(Effect::Update), word, true);
             }
             Role::Delete | Role::Move => {
                 let effect = least(Effect::Delete);
@@ -334,9 +312,7 @@ impl Machine<'_> {
             // Standard input; where it is code in any case it is judged as such.
             Role::Load if matches!(word.constant(), Some("-" | "/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0")) => {
                 if matches!(self.by.as_str(), "make" | "gmake" | "bmake") {
-                    for text in stdin.known() {
-                        self.absorb_grave(crate::file::file("Makefile", text, self.context));
-                    }
+                    stdin.known().for_each(|text| self.makes(text));
                 }
                 if !doing.takes_code {
                     self.input_code(crate::code::Language::Other, stdin);
@@ -415,7 +391,12 @@ impl Machine<'_> {
                     self.unknown(UnknownKind::Value, Effect::Execute, "what runs at a checkpoint is not constant");
                 }
             }
-            Role::Picture => self.picture(word, doing),
+            Role::Picture => {
+                if self.by == "mogrify" {
+                    self.change_in_place(least(Effect::Update), word, false);
+                }
+                self.picture(word, doing);
+            }
             Role::Filter => {
                 self.shell_text(word, &Stream::unknown());
             }
@@ -439,6 +420,13 @@ impl Machine<'_> {
             Role::Volume => self.volume(word),
             Role::Socat => self.socat(word, doing),
         }
+    }
+
+    /// `effect` on what is there already.
+    fn change_in_place(&mut self, effect: Effect, word: &Word, recursive: bool) {
+        let before = std::mem::replace(&mut self.in_place, true);
+        self.touch_path(effect, word, recursive);
+        self.in_place = before;
     }
 
     /// What a file that a program writes holds afterwards: not known, but of which origin is.

@@ -32,7 +32,10 @@ impl Machine<'_> {
             }
         }
         let by = self.by.clone();
-        let mut inspection = crate::sql::sql(if any { &sql } else { text });
+        // MySQL's other way to end a statement.
+        let vertical = matches!(by.as_str(), "mysql" | "mariadb") && text.trim_end().ends_with("\\G");
+        let plain = if vertical { text.trim_end().trim_end_matches("\\G") } else { text };
+        let mut inspection = crate::sql::sql(if any { &sql } else { plain });
         for touch in &mut inspection.touches {
             touch.by.clone_from(&by);
             // A client reads files from the folder that it was started in.
@@ -43,7 +46,18 @@ impl Machine<'_> {
                 touch.name.clone_from(path);
             }
         }
+        // The server's own machine is none the less somebody's.
+        let process = |touch: &&crate::inspection::Touch| {
+            touch.effect == Effect::Execute && touch.kind == countersign_plan::tool::TargetKind::Process
+        };
+        let lines: Vec<String> = inspection.touches.iter().filter(process).map(|touch| touch.name.clone()).collect();
         crate::inspection::Build::absorb(&mut self.out, inspection);
+        for line in lines {
+            let inner = crate::shell::shell(line.trim_matches('\''), self.context);
+            self.absorb_grave(inner);
+        }
+        let lower = text.to_ascii_lowercase();
+        self.ends_databases |= ["'drop database", "'drop schema"].iter().any(|text| lower.contains(text));
     }
 
     fn client_command(&mut self, line: &str) {

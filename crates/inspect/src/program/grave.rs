@@ -250,7 +250,7 @@ impl Machine<'_> {
     /// The folder out of what a host sent in which something is run.
     pub(crate) fn of_unpacked(&self, name: &str, recursive: bool) -> Option<String> {
         let archive = self.unpacked.iter().find(|folder| *folder == name || crate::path::is_below(name, folder));
-        let clone = || self.cloned.iter().find(|folder| crate::path::is_below(name, folder));
+        let clone = || self.cloned.iter().find(|folder| *folder == name || crate::path::is_below(name, folder));
         if let Some(folder) = archive.or_else(clone) {
             return Some(folder.clone());
         }
@@ -385,6 +385,9 @@ impl Machine<'_> {
                     .iter()
                     .find_map(|mark| word.strip_prefix(mark))
                     .map(str::to_owned),
+                "pdflatex" | "xelatex" | "lualatex" | "latex" | "tex" | "pdftex" | "luatex" => {
+                    after("write18{").map(|rest| rest.split('}').next().unwrap_or(rest).to_owned())
+                }
                 "osascript" => after("do shell script").and_then(quoted),
                 "emacs" | "emacsclient" => after("shell-command").and_then(quoted),
                 "expect" => after("spawn ").map(str::to_owned),

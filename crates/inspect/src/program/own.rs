@@ -289,6 +289,11 @@ impl Machine<'_> {
 
     /// A file that a program loads as code: what the line wrote there is run.
     pub(super) fn loads(&mut self, word: &Word) {
+        if word.prefix().contains("://") && !word.prefix().starts_with("file:") {
+            self.touch_host(word);
+            self.find(FindingKind::DownloadAndExecute, format!("`{}` loads code from {}", self.by, word.shown()));
+            return;
+        }
         self.touch_path(Effect::Execute, word, false);
         for path in self.paths(word) {
             let Some(written) = self.files.get(&path).cloned() else {
@@ -303,11 +308,56 @@ impl Machine<'_> {
                 }
                 continue;
             }
-            let name = if matches!(self.by.as_str(), "make" | "gmake" | "bmake") { "Makefile" } else { path.as_str() };
-            for text in written.known() {
-                self.absorb_grave(crate::file::file(name, text, self.context));
+            self.loads_text(&path, &written);
+        }
+    }
+
+    /// What a program reads as code out of a file that the line wrote: as the program reads it.
+    fn loads_text(&mut self, path: &str, written: &Stream) {
+        let by = self.by.clone();
+        let of = |names: &[&str]| names.contains(&by.as_str());
+        let mut understood = false;
+        for text in written.known() {
+            if of(&["make", "gmake", "bmake"]) {
+                self.makes(text);
+                // It starts itself again beside itself.
+                let again = |line: &str| {
+                    line.replace("&&", "").contains('&') && ["$(MAKE)", "${MAKE}"].iter().any(|own| line.contains(own))
+                };
+                if text.lines().any(again) {
+                    self.find(
+                        FindingKind::ForkBomb,
+                        format!("the recipes in {path} start themselves again without end"),
+                    );
+                }
+            } else if of(&["awk", "gawk", "mawk", "nawk"]) {
+                self.awk(&Word::text(text));
+                understood = true;
+            } else if of(&["sed", "gsed"]) {
+                self.sed(&Word::text(text));
+                understood = true;
+            } else if of(&["psql", "mysql", "mariadb", "sqlite3", "duckdb"]) {
+                self.statements(text);
+                understood = true;
+            } else {
+                self.absorb_grave(crate::file::file(path, text, self.context));
             }
         }
+        // What only a process substitution holds nobody sees but here.
+        if path.starts_with("/dev/fd/") && !(understood && written.text.is_some()) {
+            self.unknown(
+                UnknownKind::Code,
+                Effect::Execute,
+                format!("what {path} holds when `{by}` loads it is not known"),
+            );
+        }
+    }
+
+    /// A makefile that the line itself holds.
+    pub(super) fn makes(&mut self, text: &str) {
+        let text = crate::file::make::given(text, &self.words.clone());
+        self.absorb_grave(crate::file::file("Makefile", &text, self.context));
+        self.judge_shell_of_recipes(&text);
     }
 
     /// A file with statements that nothing here wrote: unknown, and as bad as it was when it was read.

@@ -93,6 +93,7 @@ impl Machine<'_> {
         self.touch_path(Effect::Execute, file, false);
         self.judge_deployment(&file.shown());
         self.judge_tasks(file.shown().rsplit('/').next().unwrap_or(""), rest);
+        self.judge_live(file.shown().rsplit('/').next().unwrap_or(""), rest);
         let [path] = self.paths(file).try_into().unwrap_or_else(|_| [String::new()]);
         let Some(content) = self.files.get(&path).cloned() else {
             self.judge_seen(language, &path);
@@ -147,11 +148,22 @@ impl Machine<'_> {
     pub(crate) fn sql_word(&mut self, word: &Word) {
         match word.constant().map(str::to_owned) {
             Some(text) => self.statements(&text),
-            None => self.unknown(
-                UnknownKind::Value,
-                Effect::Admin,
-                format!("the statement `{}` is not constant", word.shown()),
-            ),
+            None => {
+                let shown = word.shown();
+                // One of those that a command lists.
+                let listed = word.first_hole().is_some_and(|hole| hole.starts_with('('));
+                let made = self.ends_databases && matches!(shown.as_str(), "${stdin}" | "${line}");
+                if made {
+                    let message =
+                        format!("`{}` runs the statements that end each database which a query finds", self.by);
+                    self.find(FindingKind::DestroysDatabase, message);
+                }
+                if listed && shown.to_ascii_lowercase().contains("drop database") {
+                    let message = format!("`{}` drops each database that a command lists", self.by);
+                    self.find(FindingKind::DestroysDatabase, message);
+                }
+                self.unknown(UnknownKind::Value, Effect::Admin, format!("the statement `{shown}` is not constant"));
+            }
         }
     }
 
@@ -160,11 +172,15 @@ impl Machine<'_> {
         match stdin.text.clone() {
             Some(text) if text.is_empty() => {}
             Some(text) => self.statements(&text),
-            None => self.unknown(
-                UnknownKind::Code,
-                Effect::Admin,
-                format!("`{}` runs statements that are not visible here", self.by),
-            ),
+            None => {
+                if self.ends_databases {
+                    let message =
+                        format!("`{}` runs the statements that end each database which a query finds", self.by);
+                    self.find(FindingKind::DestroysDatabase, message);
+                }
+                let message = format!("`{}` runs statements that are not visible here", self.by);
+                self.unknown(UnknownKind::Code, Effect::Admin, message);
+            }
         }
     }
 
@@ -186,6 +202,19 @@ impl Machine<'_> {
             self.touch_host(&host);
             self.unknown(UnknownKind::Code, Effect::Send, "the script of `awk` talks to another machine");
         }
+        // `ENVIRON["HOME"] "/.netrc"`
+        if bare.contains("ENVIRON") && bare.contains("getline") {
+            let hosts: Vec<String> = strings
+                .iter()
+                .filter(|text| text.starts_with("/inet"))
+                .filter_map(|text| text.split('/').nth(4).map(str::to_owned))
+                .collect();
+            for text in strings.iter().filter(|text| text.starts_with('/') && !text.starts_with("/inet")) {
+                let path = format!("{}{text}", self.context.home);
+                self.touch_path(Effect::Read, &Word::text(path.as_str()), false);
+                hosts.iter().for_each(|host| self.leaves(&path, host));
+            }
+        }
         if bare.contains("ENVIRON") {
             self.out.touch(crate::inspection::Touch {
                 effect: Effect::Read,
@@ -194,6 +223,7 @@ impl Machine<'_> {
                 pattern: false,
                 recursive: false,
                 by: self.by.clone(),
+                in_place: false,
             });
         }
         if runs && !self.awk_commands(&bare, &strings) {

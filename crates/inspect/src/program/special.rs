@@ -56,6 +56,7 @@ impl Machine<'_> {
             "crontab" => return self.table_of_jobs(rest, stdin),
             "cmake" => return self.command_of_cmake(rest, stdin),
             "ghc" => return self.expression_of_ghc(rest, stdin),
+            "mongosh" | "mongo" => return self.reads_documents(rest),
             "systemctl" => return self.own_units(rest),
             "systemd-run" => return self.with_limits(rest, stdin),
             "rsync" => return self.mirrors(rest),
@@ -72,7 +73,12 @@ impl Machine<'_> {
     /// `python -m MODULE`: the module is a program.
     fn python_module(&mut self, rest: &[Word], stdin: &Stream) -> Option<Stream> {
         let flags = |word: &&Word| matches!(word.constant(), Some("-u" | "-B" | "-I" | "-s" | "-E" | "-O" | "-q"));
-        let at = rest.iter().take_while(flags).count();
+        let mut at = rest.iter().take_while(flags).count();
+        // `-W ignore -m …`
+        while let Some("-W" | "-X") = rest.get(at).and_then(Word::constant) {
+            at += 2;
+            at += rest.iter().skip(at).take_while(flags).count();
+        }
         let (Some("-m"), Some(_)) = (rest.get(at).and_then(Word::constant), rest.get(at + 1)) else { return None };
         let words = rest.get(at + 1..).unwrap_or_default();
         let module = words.first().and_then(Word::constant).unwrap_or("").to_owned();
@@ -470,8 +476,18 @@ fn items(input: &Stream, delimiter: Option<char>, lines: bool) -> Vec<Word> {
 const MANY_NUMBERS: u64 = 100_000_000;
 
 fn numbers(rest: &[Word]) -> Option<Stream> {
-    let numbers: Vec<u64> =
-        rest.iter().map(|word| word.constant().and_then(|text| text.parse().ok())).collect::<Option<_>>()?;
+    let words: Vec<&str> = rest.iter().map(Word::constant).collect::<Option<_>>()?;
+    // A format or a sign between them changes none of the numbers.
+    let shaped = words.iter().any(|word| {
+        matches!(*word, "-f" | "-s" | "-w" | "--equal-width")
+            || word.starts_with("--format=")
+            || word.starts_with("--separator=")
+    });
+    let valued =
+        |i: usize| i.checked_sub(1).and_then(|i| words.get(i)).is_some_and(|before| matches!(*before, "-f" | "-s"));
+    let plain =
+        words.iter().enumerate().filter(|(i, word)| !(word.starts_with('-') || valued(*i))).map(|(_, word)| *word);
+    let numbers: Vec<u64> = plain.map(|text| text.parse().ok()).collect::<Option<_>>()?;
     let (first, last) = match numbers.as_slice() {
         [last] => (1, *last),
         [first, last] => (*first, *last),
@@ -481,6 +497,9 @@ fn numbers(rest: &[Word]) -> Option<Stream> {
     // Nobody waits for so many.
     if last.saturating_sub(first) >= MANY_NUMBERS {
         return Some(Stream { endless: true, ..Stream::unknown() });
+    }
+    if shaped {
+        return None;
     }
     if numbers.len() > 2 {
         return None;

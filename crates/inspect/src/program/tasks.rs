@@ -101,13 +101,28 @@ impl Machine<'_> {
 
     /// A task that by its name acts on what runs elsewhere: `make deploy`, `npm run release`.
     pub(super) fn judge_outward(&mut self, base: &str, rest: &[Word]) {
-        const RUNS: &str = "make gmake just task rake gradle gradlew invoke npm pnpm yarn bun composer mage";
-        let first = rest.iter().map(Word::shown).find(|word| {
-            !word.starts_with('-') && !word.contains('=') && !matches!(word.as_str(), "run" | "run-script")
-        });
+        const RUNS: &str = "make gmake just task rake gradle gradlew mvn mvnw invoke npm pnpm yarn bun composer mage cap mina kamal fab \
+            fastlane dep shipit";
+        // Tools for deployments name the stage first.
+        let staged = matches!(base, "cap" | "mina" | "kamal" | "fab" | "fastlane" | "dep");
         let outward = |task: &String| {
-            task.split([':', '-', '_', '.']).any(|part| matches!(part, "deploy" | "rollout" | "publish" | "release"))
+            // `publishAllPublicationsToMavenCentralRepository`; what goes to the own machine's store goes nowhere.
+            let lower = task.to_ascii_lowercase();
+            let camel = matches!(base, "gradle" | "gradlew" | "mvn" | "mvnw")
+                && ["publish", "deploy", "release", "upload"].iter().any(|verb| lower.starts_with(verb))
+                && !lower.contains("local");
+            camel
+                || task.split([':', '-', '_', '.']).any(|part| {
+                    matches!(part, "deploy" | "rollout" | "publish" | "release" | "rollback" | "promote" | "undeploy")
+                })
         };
+        let task = |word: &String| {
+            !word.starts_with('-') && !word.contains('=') && !matches!(word.as_str(), "run" | "run-script")
+        };
+        let mut tasks = rest.iter().map(Word::shown).filter(task);
+        let several =
+            staged || matches!(base, "gradle" | "gradlew" | "mvn" | "mvnw" | "make" | "gmake" | "just" | "rake");
+        let first = if several { tasks.find(outward) } else { tasks.next() };
         let says = |words: &[&str]| rest.iter().any(|word| word.constant().is_some_and(|text| words.contains(&text)));
         // A manager of packages only tries its own `publish`; a script gets the word and does with it what it will.
         let tries = match base {

@@ -9,6 +9,36 @@ use crate::inspection::{FindingKind, UnknownKind};
 use crate::machine::{Machine, Part, Stream, Word};
 
 impl Machine<'_> {
+    /// What a file of options that the line itself wrote has `curl` do (curl(1), "--config").
+    pub(super) fn configured(&mut self, base: &str, rest: &[Word]) {
+        if base != "curl" {
+            return;
+        }
+        let named = rest.windows(2).find_map(|pair| match pair {
+            [option, file] if matches!(option.constant(), Some("-K" | "--config")) => Some(file.clone()),
+            _ => None,
+        });
+        let Some([path]) = named
+            .map(|file| self.paths(&file))
+            .as_deref()
+            .map(<[String]>::to_vec)
+            .and_then(|paths| <[String; 1]>::try_from(paths).ok())
+        else {
+            return;
+        };
+        let Some(text) = self.files.get(&path).and_then(|file| file.text.clone()) else { return };
+        let mut words = vec![Word::text(base)];
+        for line in text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')).take(64) {
+            let (name, value) = line.split_once(['=', ' ', ':']).unwrap_or((line, ""));
+            let (name, value) = (name.trim(), value.trim().trim_start_matches(['=', ':']).trim());
+            words.push(Word::text(if name.starts_with('-') { name.to_owned() } else { format!("--{name}") }));
+            if !value.is_empty() {
+                words.push(Word::text(value.trim_matches('"')));
+            }
+        }
+        self.start(words, Stream::empty());
+    }
+
     pub(super) fn url(&mut self, role: Role, word: &Word, doing: &mut Doing) {
         let text = word.shown();
         if let Some(path) = text.strip_prefix("file://") {
@@ -17,6 +47,10 @@ impl Machine<'_> {
             doing.read = std::mem::replace(&mut doing.read, Stream::empty()).then(read);
             return;
         }
+        // Terraform's way to say how it is fetched.
+        let how = ["git::", "hg::", "s3::", "gcs::"].iter().find(|how| text.starts_with(**how));
+        let plain = how.and_then(|how| word.skip(how.len()));
+        let word = plain.as_ref().unwrap_or(word);
         if let Some(command) = text.strip_prefix("ext::") {
             self.find(FindingKind::LoadsCode, format!("the address `{text}` runs a command"));
             self.script(command, &Stream::unknown());
@@ -39,6 +73,16 @@ impl Machine<'_> {
     /// `host:path`, `user@host:path`, `host::module` or a URL; anything else is a local path.
     pub(super) fn remote(&mut self, role: Role, word: &Word, doing: &mut Doing) {
         let text = word.shown();
+        // A backend without a name: its host is an option's (rclone(1), "Backend path to dir").
+        if self.by == "rclone" && text.starts_with(':') {
+            if doing.hosts.is_empty() {
+                doing.hosts.push(Word::text(text.trim_start_matches(':').split(':').next().unwrap_or("?")));
+            }
+            if role == Role::RemoteWrite && !doing.dry {
+                doing.sent.get_or_insert_with(Stream::empty);
+            }
+            return;
+        }
         let host = match text.split_once(':') {
             _ if text.contains("://") => Some(word.clone()),
             Some((host, _)) if !host.contains('/') && !host.is_empty() => Some(host_of(&Word::text(host))),

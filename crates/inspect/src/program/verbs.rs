@@ -108,6 +108,9 @@ impl Machine<'_> {
         let text = word.shown();
         if text.contains("://") {
             let url = text.strip_prefix("git+").unwrap_or(&text);
+            if matches!(self.by.as_str(), "npx" | "bunx" | "pnpx" | "uvx" | "pipx") {
+                self.find(FindingKind::DownloadAndExecute, format!("`{}` runs what {url} holds", self.by));
+            }
             doing.hosts.push(Word::text(url));
             self.touch_other(Effect::Execute, TargetKind::Other, format!("package {url}"));
         } else if text.starts_with(['.', '/', '~']) || (self.by == "go" && !text.contains('@')) {

@@ -170,8 +170,13 @@ impl Machine<'_> {
             return;
         };
         let read_only = text.contains(":ro") || text.contains("readonly");
-        if source == "/" || source.ends_with("docker.sock") || source.starts_with("/etc") || source.starts_with("/proc")
-        {
+        let home = self.paths(&Word::text(source.as_str())).iter().any(|path| {
+            let home = self.context.home.trim_end_matches('/');
+            path == home || crate::path::is_below(home, path)
+        });
+        let of_machine =
+            source.ends_with("docker.sock") || ["/etc", "/proc"].iter().any(|start| source.starts_with(start));
+        if source == "/" || home || of_machine {
             self.find(FindingKind::Elevation, format!("a container is given {source} of this machine"));
         }
         let effect = if read_only { Effect::Read } else { Effect::Update };

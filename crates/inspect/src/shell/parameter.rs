@@ -12,6 +12,9 @@ use crate::machine::{Machine, Part, Variable, Word};
 /// The most defaults that are kept.
 const MAX_DEFAULTS: usize = 64;
 
+/// Stands for the number of the shell's own process.
+const PROCESS: &str = "31415";
+
 impl Machine<'_> {
     /// The words that a parameter expansion yields: none where it is unset, several for `$@` and arrays.
     pub(crate) fn parameter(&mut self, expr: &ParameterExpr) -> Vec<Word> {
@@ -166,11 +169,12 @@ impl Machine<'_> {
             Parameter::Special(SpecialParameter::ShellName) => {
                 vec![self.scope.parameters.first().cloned().unwrap_or_default()]
             }
+            // Some number that nobody chose, the same wherever it stands.
+            Parameter::Special(SpecialParameter::ProcessId) => vec![Word::text(PROCESS)],
             Parameter::Special(
                 special @ (SpecialParameter::PositionalParameterCount
                 | SpecialParameter::LastExitStatus
                 | SpecialParameter::CurrentOptionFlags
-                | SpecialParameter::ProcessId
                 | SpecialParameter::LastBackgroundProcessId),
             ) => vec![Word::hole(special.to_string())],
             Parameter::NamedWithIndex { name, index } => {
@@ -306,7 +310,11 @@ impl Machine<'_> {
         if several {
             return vec![many("slice")];
         }
-        let hole = || vec![Word::hole(name_of(parameter))];
+        // A part of the name of a file that is there leads nowhere else.
+        let hole = || match word.is_pattern() && !word.has_hole() {
+            true => vec![Word::pattern("*")],
+            false => vec![Word::hole(name_of(parameter))],
+        };
         let Some(start) = offset else { return hole() };
         // The beginning of a word may be known where its end is not.
         let known = word.constant().map_or_else(|| word.prefix(), str::to_owned);

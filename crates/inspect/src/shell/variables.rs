@@ -22,6 +22,10 @@ impl Machine<'_> {
                 Variable::Array(_) | Variable::Unset | Variable::Unknown => "…".to_owned(),
             };
             self.runs_later(&shown);
+            if shown.contains(' ') && !crate::shell::is_deep() {
+                let inner = crate::shell::shell(&shown, self.context);
+                self.absorb_grave(inner);
+            }
             if !matches!(value, Variable::Unset) && !shown.is_empty() {
                 self.find(FindingKind::LoadsCode, format!("the variable {name}={shown} decides which code runs"));
             }
@@ -196,6 +200,8 @@ fn only_shapes(name: &str, value: &str) -> bool {
             || !(path.starts_with(['/', '~', '$']) || path.split('/').any(|part| part == "..") || path.contains("://"))
     };
     match name {
+        // A prompt is expanded; only a substitution in it runs something (bash(1), "PROMPTING").
+        "PS1" | "PS2" | "PS3" | "PS4" => !value.contains("$(") && !value.contains('`'),
         "RUSTFLAGS" | "RUSTDOCFLAGS" => !["linker", "link-arg", "-L", "--extern", "backend", "plugin", "@", "wrapper"]
             .iter()
             .any(|part| value.contains(part)),

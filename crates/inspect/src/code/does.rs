@@ -1,0 +1,232 @@
+//! What a call does, as the tables say: files that it touches, programs that it runs, hosts that it talks to.
+
+use countersign_plan::tool::{Effect, TargetKind};
+
+use super::arguments::{
+    argument, argument_place, constant, fetches_what_it_runs, first_text, hands_on, is_request, keyword, texts_written,
+};
+use super::calls::Does;
+use super::lex::Token;
+use super::{Language, Seen, fold, names};
+use crate::inspection::{FindingKind, UnknownKind};
+use crate::machine::{Machine, Stream, Word};
+
+/// Calls that go through a folder with all below it.
+const WALKING: &[&str] =
+    &["walk", "rglob", "RecursiveIteratorIterator", "RecursiveDirectoryIterator", "find", "finddepth", "readdirSync"];
+
+impl Machine<'_> {
+    pub(super) fn does(&mut self, language: Language, does: Does, name: &str, after: &[Token], seen: &mut Seen) {
+        let text = |n: usize| argument(after, n).and_then(constant);
+        // Where it opens a file only to read it: what is given by name says how it is read.
+        let plain = || {
+            let spread = |n| argument(after, n).is_some_and(|given| given.first() == Some(&Token::Mark('*')));
+            keyword(after, "mode").is_none()
+                && !(1..8).any(spread)
+                && argument(after, 1)
+                    .is_none_or(|mode| matches!(mode, [Token::Name(name), Token::Mark('='), ..] if name != "mode"))
+        };
+        let touched = match does {
+            Does::Deletes(n, recursive) => Some((n, Effect::Delete, recursive)),
+            Does::Reads(n) => Some((n, Effect::Read, false)),
+            Does::Opens if language == Language::Python && plain() => Some((0, Effect::Read, false)),
+            _ => None,
+        };
+        if let Some((n, effect, recursive)) = touched
+            && let Some(found) = argument(after, n).filter(|tokens| constant(tokens).is_none()).and_then(|tokens| {
+                // One round of a removal that is the end of everything says enough of all of them; of nothing else.
+                let worst = if recursive { fold::names(tokens, &seen.worst) } else { None };
+                worst
+                    .or_else(|| fold::names(tokens, &seen.loops))
+                    .or_else(|| fold::joined_name(tokens, &seen.loops, &seen.tokens))
+            })
+        {
+            self.touch_path(effect, &found, recursive);
+            return;
+        }
+        let of_url = |tokens: &[Token]| matches!(tokens.first(), Some(Token::Text(text)) if is_request(text));
+        if matches!(does, Does::Reads(_) | Does::Opens) && argument(after, 0).is_some_and(of_url) {
+            self.does(language, Does::Connects, name, after, seen);
+            return;
+        }
+        // What stands for each of several constants is each of them.
+        let place = match does {
+            Does::Reads(n) | Does::Writes(n) | Does::Deletes(n, _) => Some(n),
+            Does::Opens | Does::Runs | Does::Moves | Does::Copies => Some(0),
+            Does::Nothing | Does::Connects | Does::Environment | Does::Unknown => None,
+        };
+        let whole = place
+            .and_then(|n| argument_place(after, n))
+            .filter(|range| after.get(range.clone()).and_then(constant).is_none());
+        if let Some(range) = whole
+            && let Some(values) = after.get(range.clone()).and_then(|tokens| names::values(tokens, &seen.lists))
+        {
+            for value in values {
+                let mut after = after.to_vec();
+                after.splice(range.clone(), [Token::Text(value)]);
+                self.does(language, does, name, &after, seen);
+            }
+            return;
+        }
+        match does {
+            Does::Nothing => {}
+            // Without a name these give a text (pandas documentation, "Input/output").
+            Does::Writes(0)
+                if language == Language::Python
+                    && name.rsplit('.').next().is_some_and(|last| last.starts_with("to_"))
+                    && keyword(after, "path_or_buf").is_none()
+                    && argument(after, 0).is_none_or(|first| {
+                        matches!(first, [Token::Name(key), Token::Mark('='), ..] if !matches!(key.as_str(), "path" | "path_or_buf" | "buf"))
+                            || matches!(first, [Token::Name(stream)] if matches!(stream.as_str(), "sys.stdout" | "sys.stderr"))
+                    }) => {}
+            Does::Reads(n) => self.file_of(Effect::Read, text(n), name, false),
+            Does::Writes(n) => {
+                self.file_of(Effect::Update, text(n), name, false);
+                match (n, text(0), text(1)) {
+                    (0, Some(path), Some(body)) => self.judge_text_of(&path, &body),
+                    (0, Some(path), None) => self.judge_rewritten(&path, seen),
+                    _ => {}
+                }
+            }
+            Does::Deletes(n, recursive) => {
+                let path = text(n);
+                let walks = || seen.tokens.iter().any(|token| matches!(token, Token::Name(name) if WALKING.contains(&name.rsplit(['.', ':']).next().unwrap_or(name))));
+                if path.is_none() && (recursive || walks()) {
+                    self.may_end_everything(name, argument(after, n), seen);
+                }
+                if recursive && path.is_none() {
+                    self.touch_unseen(name);
+                }
+                self.file_of(Effect::Delete, path, name, recursive);
+            }
+            Does::Moves => {
+                self.file_of(Effect::Delete, text(0), name, true);
+                self.file_of(Effect::Update, text(1), name, false);
+            }
+            Does::Copies => {
+                self.file_of(Effect::Read, text(0), name, true);
+                self.file_of(Effect::Update, text(1), name, false);
+            }
+            Does::Opens => {
+                let mode = text(1).or_else(|| keyword(after, "mode")).or_else(|| (!plain()).then(|| "?".to_owned()));
+                let mode = mode.unwrap_or_default();
+                let writes = mode.contains(['w', 'a', 'x', '+', '?', '>']);
+                let path = text(0).map(|path| path.trim_start_matches(['>', '<', '+', ' ']).to_owned());
+                let first = text(0).unwrap_or_default();
+                // Perl: `open F, ">file"`, `open F, "cmd|"`, with the handle first.
+                if language == Language::Perl {
+                    self.perl_open(after, seen);
+                } else if language == Language::Ruby && first.starts_with('|') {
+                    seen.runs = true;
+                    self.script(first.trim_start_matches('|'), &Stream::unknown());
+                } else {
+                    if writes && seen.looked_into < 8 && !crate::shell::is_deep() {
+                        let path = path.as_deref().unwrap_or("");
+                        for body in texts_written(&seen.tokens) {
+                            self.judge_text_of(path, &body);
+                        }
+                        self.judge_rewritten(path, seen);
+                    }
+                    self.file_of(if writes { Effect::Update } else { Effect::Read }, path, name, false);
+                }
+            }
+            Does::Runs => {
+                seen.runs = true;
+                seen.runs_unseen |= argument(after, 0).is_none_or(|first| {
+                    !first
+                        .iter()
+                        .all(|token| matches!(token, Token::Text(_) | Token::Mark('[' | ']' | '(' | ')' | ',' | '+')))
+                });
+                if seen.connects {
+                    self.keeps_fetched(seen.since);
+                }
+                if fetches_what_it_runs(after, &seen.tokens, seen.connects) {
+                    let message = format!("the {} code runs what a host sends", language.name());
+                    self.find(FindingKind::DownloadAndExecute, message);
+                }
+                self.runs(after, name);
+            }
+            Does::Connects => {
+                seen.connects = true;
+                let host = argument(after, 0).and_then(first_text);
+                seen.outside |= host.as_deref().is_none_or(|host| {
+                    !crate::host::read(host).name.is_some_and(|name| crate::host::is_loopback(&name))
+                });
+                // `urlretrieve(address, file)`
+                if matches!(name.rsplit(['.', ':']).next(), Some("urlretrieve" | "getstore" | "mirror")) {
+                    self.file_of(Effect::Update, text(1), name, false);
+                }
+                match host {
+                    Some(host) => self.touch_host(&Word::text(host)),
+                    None => {
+                        self.touch_other(Effect::Send, TargetKind::Host, "?");
+                        self.unknown(
+                            UnknownKind::Value,
+                            Effect::Send,
+                            format!("which host `{name}` talks to is not constant"),
+                        );
+                    }
+                }
+            }
+            Does::Environment => {
+                self.touch_other(Effect::Read, TargetKind::Process, "env");
+                let one = matches!(after.first(), Some(Token::Mark('[' | '.' | '(' | '{')));
+                let all = matches!(name, "os.environ.items" | "os.environ.copy")
+                    || (name.starts_with("ENV.") && name != "ENV.fetch");
+                let of_php = matches!(name, "getenv") && argument(after, 0).is_none();
+                seen.environment |=
+                    all || of_php || (!one && matches!(name, "os.environ" | "process.env" | "ENV" | "_ENV"));
+                let whole =
+                    !matches!(after.first(), Some(Token::Mark('[' | '.' | '('))) && language == Language::Python;
+                if whole && !hands_on(&seen.tokens) {
+                    self.find(FindingKind::EnvironmentDump, format!("`{name}` is the whole environment"));
+                }
+            }
+            Does::Unknown => {
+                self.unknown(UnknownKind::Code, Effect::Execute, format!("`{name}` goes beyond what is analysed"));
+            }
+        }
+    }
+}
+
+impl Machine<'_> {
+    /// A method of a path of Python's `pathlib`; whether it is one.
+    pub(super) fn path_method(&mut self, path: &Word, method: &str, after: &[Token]) -> bool {
+        let word = path.clone();
+        let first = method.split('.').next().unwrap_or(method);
+        match first {
+            "read_text" | "read_bytes" | "stat" | "exists" | "is_file" | "is_dir" | "resolve" | "iterdir" | "lstat" => {
+                self.touch_path(Effect::Read, &word, false);
+            }
+            "glob" | "rglob" => self.touch_path(Effect::Read, &word, true),
+            "write_text" | "write_bytes" | "touch" | "chmod" | "symlink_to" | "hardlink_to" => {
+                if let Some(body) = argument(after, 0).and_then(constant) {
+                    for name in self.paths(&word) {
+                        self.judge_written(&name, &crate::machine::Stream::constant(body.as_str()));
+                    }
+                }
+                // What is found by a pattern is there already.
+                let before = std::mem::replace(&mut self.in_place, word.is_pattern());
+                self.touch_path(Effect::Update, &word, false);
+                self.in_place = before;
+                if argument(after, 0).and_then(constant).is_some_and(|body| body.is_empty()) {
+                    self.touch_path(Effect::Delete, &word, false);
+                }
+            }
+            "mkdir" => self.touch_path(Effect::Create, &word, false),
+            "unlink" | "rmdir" => self.touch_path(Effect::Delete, &word, false),
+            "open" => {
+                let mode = argument(after, 0).and_then(constant).or_else(|| keyword(after, "mode")).unwrap_or_default();
+                let effect = if mode.contains(['w', 'a', 'x', '+']) { Effect::Update } else { Effect::Read };
+                self.touch_path(effect, &word, false);
+            }
+            "rename" | "replace" => {
+                let Some(to) = argument(after, 0).and_then(constant) else { return false };
+                self.touch_path(Effect::Delete, &word, true);
+                self.touch_path(Effect::Update, &Word::text(to), false);
+            }
+            _ => return false,
+        }
+        true
+    }
+}

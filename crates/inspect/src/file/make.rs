@@ -1,0 +1,132 @@
+//! Variables of makefiles, as far as they are texts, and the program that reads their recipes (GNU make manual, "How to Use
+//! Variables", "Choosing the Shell").
+
+use std::collections::BTreeMap;
+
+use crate::machine::Word;
+
+/// How far a variable's value may name others.
+const MAX_DEPTH: usize = 4;
+
+/// The longest that a line of a recipe becomes, in bytes.
+const MAX_LINE: usize = 16 * 1024;
+
+/// The text with what the words of a command give to variables: that holds against what the text says itself.
+pub(crate) fn given(text: &str, words: &[Word]) -> String {
+    let mut out = text.to_owned();
+    for word in words.iter().filter_map(Word::constant) {
+        if let Some((name, value)) = word.split_once('=').filter(|(name, _)| is_name(name)) {
+            out.push_str(&format!("\n{name} = {value}\n"));
+        }
+    }
+    out
+}
+
+/// What reads the recipes, where the text says so.
+pub(crate) fn shell(text: &str) -> Option<String> {
+    definitions(text).get("SHELL").cloned()
+}
+
+/// The recipes as the shell is given them.
+pub(super) fn recipes(text: &str) -> String {
+    let joined = text.replace("\\\n", " ");
+    let known = definitions(&joined);
+    let recipe = |line: &str| {
+        let line = line.strip_prefix('\t').or_else(|| line.strip_prefix("    "))?;
+        Some(expanded(line.trim_start_matches(['@', '-', '+', ' ', '\t']), &known, 0))
+    };
+    // What a definition asks the shell is run as the file is read.
+    let asked = joined.lines().filter(|line| !line.starts_with('\t')).flat_map(shelled);
+    asked.chain(joined.lines().filter_map(recipe)).collect::<Vec<_>>().join("\n")
+}
+
+/// The commands of `$(shell …)` and `!=` in a line.
+fn shelled(line: &str) -> Vec<String> {
+    let mut out: Vec<String> =
+        line.split_once("!=").map(|(_, command)| command.trim().to_owned()).into_iter().collect();
+    for after in line.split("$(shell ").skip(1) {
+        let mut open = 1_usize;
+        let end = after.find(|c| {
+            match c {
+                '(' => open += 1,
+                ')' => open -= 1,
+                _ => {}
+            }
+            open == 0
+        });
+        out.extend(end.and_then(|end| after.get(..end)).map(|command| command.replace("$$", "$")));
+    }
+    out
+}
+
+fn is_name(name: &str) -> bool {
+    !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-'))
+}
+
+/// The variables that are given a text; the last one holds.
+fn definitions(text: &str) -> BTreeMap<String, String> {
+    let given = |line: &str| {
+        let (name, value) = line.split_once('=').filter(|_| !line.starts_with('\t'))?;
+        let name = name.trim().trim_end_matches([':', '?', '!']).trim_end();
+        let name = name.strip_prefix("export ").unwrap_or(name).trim();
+        is_name(name).then(|| (name.to_owned(), value.trim().to_owned()))
+    };
+    text.lines().filter_map(given).take(256).collect()
+}
+
+/// A line with the values of its variables; what is defined nowhere comes from the environment.
+fn expanded(line: &str, known: &BTreeMap<String, String>, depth: usize) -> String {
+    let mut out = String::new();
+    let mut rest = line;
+    while let Some(at) = rest.find('$') {
+        if out.len() > MAX_LINE {
+            break;
+        }
+        out.push_str(rest.get(..at).unwrap_or(""));
+        rest = rest.get(at + 1..).unwrap_or("");
+        if let Some(after) = rest.strip_prefix('$') {
+            out.push('$');
+            rest = after;
+            continue;
+        }
+        let close = if rest.starts_with('(') { ')' } else { '}' };
+        let inner = rest.strip_prefix(['(', '{']).and_then(|inner| Some((inner, inner.find(close)?)));
+        let Some((inner, end)) = inner else {
+            out.push('$');
+            continue;
+        };
+        let name = inner.get(..end).unwrap_or("");
+        let after = inner.get(end + 1..).unwrap_or("");
+        if name == "RM" && !known.contains_key(name) {
+            out.push_str("rm -f");
+        } else if let Some(value) = known.get(name).filter(|_| depth < MAX_DEPTH) {
+            out.push_str(&expanded(value, known, depth + 1));
+        } else if is_name(name) {
+            out.push_str(&format!("${{{}}}", name.replace(['.', '-'], "_")));
+        } else if let Some(command) = name.strip_prefix("shell ") {
+            out.push_str(&format!("$({command})"));
+        } else {
+            // A function of make's own.
+            out.push_str("${MAKE_FUNCTION}");
+        }
+        rest = after;
+    }
+    out.push_str(rest);
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{given, recipes, shell};
+    use crate::machine::Word;
+
+    #[test]
+    fn recipes_are_read_with_the_values_of_variables() {
+        let text = "D := out\nE = $(D)/x\nall:\n\t@rm -rf $(E) $(HOME)/y $$PWD $(dir a b)\n";
+        assert_eq!(recipes(text), "rm -rf out/x ${HOME}/y $PWD ${MAKE_FUNCTION}");
+        let words = [Word::text("all"), Word::text("D=/home/user")];
+        assert!(recipes(&given(text, &words)).starts_with("rm -rf /home/user/x"));
+        assert_eq!(recipes("A = $(A)\nx:\n\techo $(A)\n"), "echo ${A}");
+        assert_eq!(shell("SHELL = /usr/bin/perl\n").as_deref(), Some("/usr/bin/perl"));
+    }
+}

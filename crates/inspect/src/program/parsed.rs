@@ -1,0 +1,57 @@
+//! What the places of words on a command line say: which file is made a file system, where an archive lies, which folder comes first.
+
+use std::collections::HashMap;
+
+use super::options::Parsed;
+use crate::catalogue::Role;
+use crate::machine::{Machine, Scope, Word};
+
+impl Machine<'_> {
+    /// The plain file that is made a file system, as images are: no device, and nothing that shows only when it runs (mkfs(8)).
+    pub(super) fn image_file(&self, parsed: &Parsed<'_>) -> Option<Word> {
+        let makes = self.by.starts_with("mkfs") || matches!(self.by.as_str(), "mke2fs" | "mkswap" | "mkdosfs");
+        // How many blocks comes last.
+        let size = |word: &&Word| word.constant().is_some_and(|text| text.starts_with(|c: char| c.is_ascii_digit()));
+        let image = parsed.operands.iter().rev().find(|word| !size(word)).filter(|_| makes)?;
+        let named = image.constant().is_some_and(|name| name.contains(['/', '.']));
+        let plain = |path: &String| !path.starts_with("/dev/") && !path.contains('*');
+        let paths = self.paths(image);
+        (named && !paths.is_empty() && paths.iter().all(plain)).then(|| image.clone())
+    }
+
+    /// Archives that `tar` writes or reads lie where it is started, whatever folder it then goes to (tar(1), `-C`): their paths by their
+    /// places among the options.
+    pub(super) fn archives(&self, parsed: &Parsed<'_>) -> HashMap<usize, Word> {
+        let goes = parsed.values.iter().any(|(role, _)| *role == Role::Folder);
+        if !goes || !matches!(self.by.as_str(), "tar" | "bsdtar" | "gtar") {
+            return HashMap::new();
+        }
+        let files = parsed.values.iter().enumerate().filter(|(_, (role, _))| matches!(role, Role::Write | Role::Read));
+        let absolute = |(i, (_, word)): (usize, &(Role, Word))| match self.paths(word).as_slice() {
+            [path] if word.constant().is_some_and(|word| word != "-") => Some((i, Word::text(path.as_str()))),
+            _ => None,
+        };
+        files.filter_map(absolute).collect()
+    }
+
+    /// Changes to the folder that an option names; the state to go back to.
+    pub(super) fn folder_first(&mut self, parsed: &Parsed<'_>) -> Option<Scope> {
+        let mut before = None;
+        for (_, folder) in parsed.values.iter().filter(|(role, _)| *role == Role::Folder) {
+            before.get_or_insert_with(|| self.scope.clone());
+            let to = if folder.has_hole() { Vec::new() } else { self.paths(folder) };
+            self.scope.change_folder(to);
+        }
+        before
+    }
+}
+
+/// Whether an option of ExifTool changes what a file says.
+pub(super) fn sets_tag(option: &str) -> bool {
+    let tag = option
+        .strip_prefix('-')
+        .and_then(|rest| rest.split_once('='))
+        .map(|(tag, _)| tag.trim_end_matches(['+', '-', '^', '<']));
+    tag.is_some_and(|tag| tag.starts_with(|c: char| c.is_ascii_alphabetic()))
+        || option.to_ascii_lowercase().contains("tagsfromfile")
+}
