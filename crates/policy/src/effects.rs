@@ -90,6 +90,10 @@ pub(crate) struct Derived {
     pub(crate) execution: Execution,
     /// The parts of it that nobody understood, and how far they are understood.
     pub(crate) unclear: Vec<(Execution, String)>,
+    /// What a line changes where it is, by programs that are there for that.
+    pub(crate) edited: Vec<String>,
+    /// A folder that is removed with all below it, which shows only when the step runs.
+    pub(crate) removes_unseen: Option<String>,
     /// A refined effect that the tool's class of reversibility does not speak about.
     pub(crate) beyond_manifest: Option<Beyond>,
     pub(crate) profile: Option<Profile>,

@@ -22,6 +22,7 @@ mod prepare;
 mod resources;
 mod risk;
 mod scope;
+mod served;
 mod sources;
 mod structure;
 mod threats;

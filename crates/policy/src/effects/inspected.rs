@@ -147,6 +147,12 @@ impl Deriving<'_> {
     fn take_over_touch(&mut self, inspection: &Inspection, touch: &inspection::Touch, by: By) {
         match touch.kind {
             TargetKind::File | TargetKind::Directory => {
+                if touch.effect == Effect::Delete && touch.recursive && self.is_unseen(inspection, &touch.name) {
+                    self.out.removes_unseen.get_or_insert_with(|| touch.name.clone());
+                }
+                if touch.in_place && touch.effect == Effect::Update && edits(&touch.by) {
+                    self.out.edited.push(touch.name.clone());
+                }
                 if !touch.name.starts_with('/') {
                     if touch.effect.is_harmless() && !inspection.unknowns.is_empty() {
                         return;
@@ -203,6 +209,15 @@ impl Deriving<'_> {
                 self.by_last(by);
             }
         }
+    }
+
+    /// Whether a path is all of a folder that nobody knows before it runs, so that it may be any.
+    fn is_unseen(&self, inspection: &Inspection, name: &str) -> bool {
+        let unknown = inspection.unknowns.iter().any(|unknown| unknown.effect == Effect::Delete);
+        let start = self.start();
+        let below = name.strip_prefix(start.cwd()).map_or(name, |rest| rest.trim_start_matches('/'));
+        let rest = below.strip_prefix("${").and_then(|rest| rest.rsplit_once('}')).map(|(_, rest)| rest);
+        unknown && rest.is_some_and(|rest| rest.split('/').all(|part| part.trim_matches(['*', '.']).is_empty()))
     }
 
     /// A pattern stands for what the machine has that fits it; of that, what somebody cares about is named one by one. Where there is
@@ -321,6 +336,13 @@ impl Deriving<'_> {
             self.path(Effect::Update, TargetKind::Directory, &folder, true, By::View);
         }
     }
+}
+
+/// Whether a program is there to change files, their names or their rights; others keep what they work with where it is.
+fn edits(program: &str) -> bool {
+    const EDITORS: &str = "sed gsed perl ruby awk gawk mv chmod chown chgrp setfacl chattr gzip bzip2 xz zstd dos2unix unix2dos recode \
+        sponge ed ex vim vi emacs truncate shred patch rename mogrify exiftool jpegoptim optipng gifsicle python python3 node php";
+    crate::lists::has(EDITORS, program)
 }
 
 /// Whether a program makes an environment or installs packages: what it fetches are packages, each of which was judged.

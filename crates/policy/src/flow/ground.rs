@@ -230,6 +230,13 @@ impl<'a> Grounds<'a> {
         if let Some(found) = whole(&text) {
             return Some(found);
         }
+        // "Red cells", of which people say "8 red cell units".
+        let one = text
+            .strip_suffix('s')
+            .filter(|one| one.contains(' ') && one.chars().all(|c| c.is_alphabetic() || c == ' '));
+        if let Some(found) = one.and_then(whole) {
+            return Some(found);
+        }
         // "crew-2", of which people say "crew 2".
         if let Some((kind, number)) = text.split_once(['-', '_'])
             && kind.chars().all(char::is_alphabetic)
@@ -334,7 +341,13 @@ impl<'a> Grounds<'a> {
 
     fn number(&self, number: f64) -> Option<Range<usize>> {
         let same = |said: f64| (said - number).abs() < 1e-9;
-        self.numbers.iter().find(|(said, _)| same(*said)).map(|(_, range)| range.clone())
+        // "150 EUR and not the 190 they ask for"
+        let denied = |range: &Range<usize>| {
+            let before = self.goal.get(..range.start).unwrap_or("").trim_end();
+            let before = before.strip_suffix(" the").unwrap_or(before);
+            [" not", " instead of", " rather than"].iter().any(|word| before.ends_with(word))
+        };
+        self.numbers.iter().find(|(said, range)| same(*said) && !denied(range)).map(|(_, range)| range.clone())
     }
 
     fn moment(&self, moment: Moment) -> Option<Range<usize>> {
@@ -454,6 +467,8 @@ mod tests {
             ("Set the rule to 3", json!({"value": "3"})),
             ("Run the tests against PR 97", json!({"number": 97})),
             ("Give Sam read access", json!({"role": "reader"})),
+            ("Pay 150 EUR and not the 190 they ask for", json!({"amount": 150})),
+            ("Eight red cell units go to Sandvika", json!({"product": "red cells"})),
             ("Set up a recurring transfer", json!({"recurring": true})),
             ("Do not make it recurring", json!({"recurring": false})),
             ("Read landlord-notices.txt", json!({"path": "/home/u/landlord-notices.txt"})),
@@ -495,6 +510,8 @@ mod tests {
             ("On 2 March get 9 chairs", json!({"start": "2026-03-02T09:00"})),
             ("On 2 March look at 9 files", json!({"start": "2026-03-02T09:00"})),
             ("Discount of 10%", json!({"amount": 10})),
+            ("Pay 150 EUR and not the 190 they ask for", json!({"amount": 190})),
+            ("Pay 150 EUR instead of 190", json!({"amount": 190})),
         ] {
             assert!(!grounded(goal, args.clone()), "{goal}: {args}");
         }

@@ -135,7 +135,10 @@ fn remembered(prepared: &Prepared<'_>) -> Option<Reason> {
     let whole = matches!(value, Expr::From { .. } | Expr::Join(_));
     // "Remember: Ines stands in for Tomas. That is all."
     let more = value.literal().as_ref().and_then(Value::as_str).is_some_and(|text| says_more(prepared, text));
-    if !prepared.goal.gives_for(&key) || !(whole || more) {
+    let given = prepared.goal.gives_for(&key);
+    // "Remember it under K": what it is was said before.
+    let spoken = more && prepared.goal.speak_of("remember memor") && prepared.goal.name(&key);
+    if !(given || spoken) || !(whole || more) {
         return None;
     }
     if more {

@@ -298,8 +298,7 @@ fn is_meant_to_go(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch)
 
 /// Whether it is built anew, as whoever wants a build from scratch does it.
 fn is_rebuilt(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> bool {
-    is_product(below_workspace(request, &touch.name))
-        && prepared.goal.speak_of("rebuil scratch fresh anew reinstall regenerat reset")
+    is_product(below_workspace(request, &touch.name)) && prepared.goal.speak_of(goal::REBUILDING)
 }
 
 /// A path as it is called in its workspace.
@@ -325,6 +324,11 @@ fn is_product(inside: &str) -> bool {
         || has(PRODUCT_ENDINGS, ending.trim_end_matches('*'))
         || file.ends_with('~')
         || folders.is_empty() && file.is_empty()
+}
+
+/// The same of a path anywhere in the workspace.
+pub(super) fn is_product_of(request: &Request<'_>, path: &str) -> bool {
+    is_product(below_workspace(request, path))
 }
 
 /// Whether one file of a scratch folder is removed by the line that writes it.
@@ -356,7 +360,7 @@ fn is_next_version(prepared: &Prepared<'_>, touch: &Touch) -> bool {
 }
 
 /// Whether a path lies in a folder of the workspace whose things are made again whenever they are missed.
-fn is_scratch(request: &Request<'_>, touch: &Touch) -> bool {
+pub(super) fn is_scratch(request: &Request<'_>, touch: &Touch) -> bool {
     let made_again = |path: &str| {
         let below = |root: &String| path.strip_prefix(root.as_str()).filter(|rest| rest.starts_with('/'));
         let inside = request.deployment.workspace().iter().find_map(below).unwrap_or("");

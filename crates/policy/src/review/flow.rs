@@ -246,15 +246,26 @@ fn is_both_ways(prepared: &Prepared<'_>, sink: &Sink) -> bool {
     sends && sink.issues.iter().any(chosen) && goal.is_read() && !goal.answers() && !goal.delegates()
 }
 
+/// Whether the planner turns an act into another one than the goal says, and data from outside says whom or what it is done to: a rule that
+/// forwards to whoever wrote, where the goal wants a label.
+fn is_turned(prepared: &Prepared<'_>, sink: &Sink) -> bool {
+    let control =
+        |words: bool| sink.issues.iter().any(|issue| issue.code == Code::FlowUntrustedControl && issue.words == words);
+    let grave = prepared.tool.is_some_and(|tool| tool.definition().effect == Effect::Admin);
+    grave && prepared.goal.is_read() && !prepared.goal.delegates() && control(true) && control(false)
+}
+
 /// What flow says about a step.
 pub(super) fn check(request: &Request<'_>, flow: &Flow, prepared: &Prepared<'_>) -> Vec<Reason> {
     let mut reasons = Vec::new();
     for sink in flow.of(&prepared.step.id) {
         let both = !sink.rollback && is_both_ways(prepared, sink);
+        let turned = !sink.rollback && is_turned(prepared, sink);
         for issue in &sink.issues {
             let rollback = if sink.rollback { "rollback: " } else { "" };
             let message = format!("{rollback}{}", issue.message);
-            let blocks = both && issue.code == Code::FlowClearance;
+            let blocks = (both && issue.code == Code::FlowClearance)
+                || (turned && issue.code == Code::FlowUntrustedControl && !issue.words);
             let decision = if blocks { Decision::Block } else { issue.decision };
             let mut reason = Reason::new(issue.code, decision, message).fix(&issue.fix);
             reason.path = flow.proof.way(issue);

@@ -6,7 +6,9 @@
 
 mod bans;
 mod conditions;
+mod forbidden;
 mod kinds;
+mod looking;
 mod order;
 mod removal;
 mod together;
@@ -26,14 +28,15 @@ use crate::lists::{OPPOSITES, are_synonyms};
 use crate::paths::fold;
 
 use bans::Ban;
-pub(super) use bans::forbidden;
+pub(super) use forbidden::forbidden;
 use kinds::Kind;
+pub(super) use looking::beyond_a_look;
 pub(super) use order::reversed;
 use unasked::is_started;
 pub(super) use unasked::{only_described, unasked};
 use vocabulary::{ACTING, GOVERNED, GOVERNING, LOOKING, PLAIN, POWERS, READING, TELLING, UNCLEAR};
 pub(super) use vocabulary::{
-    DESTROYING, EMPTYING, ERASING, FOR_GOOD, HOOKS, MAKING, PUSHING, RELOADING, REMOVAL, TIDYING,
+    DESTROYING, EMPTYING, ERASING, FOR_GOOD, HOOKS, MAKING, PUSHING, REBUILDING, RELOADING, REMOVAL, TIDYING,
 };
 pub(super) use wanted::unwanted;
 use words::{Goal, Word, has};

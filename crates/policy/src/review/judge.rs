@@ -13,8 +13,8 @@ use super::prepare::Prepared;
 use super::scope::StepScope;
 use super::totals::{self, Total, Totals};
 use super::{
-    Request, around, below, carried, checks, goal, leaving, lever, likeness, packages, resources, sources, structure,
-    threats, undoing,
+    Request, around, below, carried, checks, goal, leaving, lever, likeness, packages, resources, served, sources,
+    structure, threats, undoing,
 };
 use crate::condition::Scope;
 use crate::effects::{self, By, Scene};
@@ -71,6 +71,7 @@ pub(super) fn step(view: &View<'_, '_>, i: usize) -> Judged {
     if prepared.tool.is_some() {
         judged.reasons.extend(resources::check(request, prepared));
         judged.reasons.extend(leaving::check(request, prepared));
+        judged.reasons.extend(resources::removed_unseen(prepared));
         judged.reasons.extend(carried::check(request, prepared));
         judged.reasons.extend(around::check(prepared));
         let found = below::check(request, prepared);
@@ -81,6 +82,7 @@ pub(super) fn step(view: &View<'_, '_>, i: usize) -> Judged {
         judged.reasons.extend(goal::unasked(request, prepared, ruled));
         judged.reasons.extend(goal::forbidden(request, prepared, || checks::is_looked_at_before(steps, i)));
         judged.reasons.extend(goal::only_described(prepared));
+        judged.reasons.extend(goal::beyond_a_look(request, prepared));
         if prepared.irreversible
             && (prepared.has_effect() || prepared.step.irreversible)
             && (prepared.step.irreversible || !defaults::is_scratch_work(request, prepared))
@@ -99,6 +101,7 @@ pub(super) fn step(view: &View<'_, '_>, i: usize) -> Judged {
         judged.reasons.extend(packages::repointed(steps, i));
         judged.reasons.extend(threats::erased(prepared));
         judged.reasons.extend(packages::from_elsewhere(request, prepared));
+        judged.reasons.extend(packages::beside_the_named(request, prepared));
         judged.reasons.extend(checks::evidence(steps, i));
         judged.reasons.extend(threats::replaced_too_late(steps, i));
         judged.reasons.extend(sources::banned(request, steps, i));
@@ -109,9 +112,12 @@ pub(super) fn step(view: &View<'_, '_>, i: usize) -> Judged {
         judged.reasons.extend(threats::sent_too_early(steps, i));
         judged.reasons.extend(threats::kept_too_late(steps, i));
         judged.reasons.extend(threats::draft_given_out(steps, i));
+        judged.reasons.extend(served::check(request, prepared));
         judged.reasons.extend(likeness::other_file(steps, prepared));
         judged.reasons.extend(likeness::other_of_two(steps, i));
         judged.reasons.extend(likeness::other_content(steps, i));
+        judged.reasons.extend(likeness::other_record(request, steps, i));
+        judged.reasons.extend(likeness::picked_unseen(steps, i));
         judged.reasons.extend(likeness::other_address(prepared));
         judged.reasons.extend(likeness::other_name(prepared));
         judged.reasons.extend(rollback(request, patterns, steps, i));
@@ -319,6 +325,9 @@ fn rollback(request: &Request<'_>, patterns: &Patterns, steps: &[Prepared<'_>], 
     // Removing what the step itself made is what a rollback is for.
     reasons.retain(|r| r.decision != Decision::Allow && !is_own_undoing(request, r, prepared, &as_step));
     reasons.extend(undoing::was_there(steps, i, &as_step));
+    if undoing::is_wanted_on_failure(request, &as_step) {
+        reasons.retain(|reason| reason.code != Code::PlanRollbackElsewhere || reason.decision == Decision::Block);
+    }
     for reason in &mut reasons {
         reason.message = format!("rollback: {}", reason.message);
     }

@@ -5,6 +5,7 @@ use countersign_plan::tool::Effect;
 use countersign_plan::verdict::{Code, Decision, Reason};
 use serde_json::Value;
 
+use super::Request;
 use super::prepare::Prepared;
 use crate::effects::{By, Touch};
 use crate::paths::fold;
@@ -91,6 +92,52 @@ pub(super) fn other_name(step: &Prepared<'_>) -> Option<Reason> {
     let name = texts.filter(|text| text.len() <= 64).find(|text| step.goal.warns_of(text) || namesake(text))?;
     let message = format!("the goal means somebody or something else than {name}");
     Some(Reason::new(Code::GoalUnasked, Decision::RequireApproval, message).fix("take the name that the goal gives"))
+}
+
+/// A record that is looked up for what a later step does, where the goal names one of that kind that no step takes: D-40521 for D-40512.
+pub(super) fn other_record(request: &Request<'_>, steps: &[Prepared<'_>], i: usize) -> Option<Reason> {
+    let step = steps.get(i)?;
+    let texts = |step: &Prepared<'_>| {
+        let args = crate::flow::fill(&step.args);
+        let texts = args.as_object().into_iter().flatten().filter_map(|(_, value)| value.as_str());
+        texts.map(|text| fold(text).into_owned()).collect::<Vec<_>>()
+    };
+    let taken =
+        |read: &Prepared<'_>| steps.iter().any(|other| other.has_effect() && super::threats::takes(other, read));
+    if step.has_effect() || !taken(step) {
+        return None;
+    }
+    let alike = |one: &str, other: &str| match (numbered(one), numbered(other)) {
+        (Some((kind, number)), Some((own, other))) => kind == own && number.len() == other.len() && number != other,
+        _ => false,
+    };
+    let looked = texts(step).into_iter().find(|text| numbered(text).is_some())?;
+    let input = request.inputs.iter().any(|(_, value)| value.as_str().is_some_and(|value| fold(value) == looked));
+    if step.goal.name(&looked) || input || request.session.was_told(&looked) || request.session.knows(&looked) {
+        return None;
+    }
+    let all: Vec<String> = steps.iter().flat_map(texts).collect();
+    let left =
+        step.goal.tokens().find(|token| alike(token, &looked) && !all.iter().any(|text| text.contains(*token)))?;
+    let message = format!("{looked} is looked up, and the goal names {left}, which no step takes");
+    Some(Reason::new(Code::GoalUnasked, Decision::RequireApproval, message).fix("take the one that the goal names"))
+}
+
+/// One of several that the goal names and leaves open, "pay the open one", which the plan picked before anybody looked.
+pub(super) fn picked_unseen(steps: &[Prepared<'_>], i: usize) -> Option<Reason> {
+    let step = steps.get(i)?;
+    let grave = |touch: &Touch| matches!(touch.effect, Effect::Pay | Effect::Send | Effect::Admin | Effect::Delete);
+    if !step.goal.leaves_open() || !step.derived.touches.iter().any(|touch| touch.by == By::Tool && grave(touch)) {
+        return None;
+    }
+    let named: Vec<&str> = step.goal.tokens().filter(|token| numbered(token).is_some()).collect();
+    let args = crate::flow::fill(&step.args);
+    let texts = args.as_object()?.values().filter_map(Value::as_str).map(|text| fold(text).into_owned());
+    let picked = texts.into_iter().find(|text| named.contains(&text.as_str()))?;
+    let kind = numbered(&picked)?.0.to_owned();
+    named.iter().find(|other| **other != picked && numbered(other).is_some_and(|(own, _)| own == kind))?;
+    let message = format!("the goal leaves open which one is meant, and the plan says {picked}");
+    Some(Reason::new(Code::GoalUnasked, Decision::RequireApproval, message).fix("say in the goal which one is meant"))
 }
 
 /// The words by which two names of files differ, if it is one word of each.

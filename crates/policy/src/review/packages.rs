@@ -92,6 +92,23 @@ pub(super) fn from_elsewhere(request: &Request<'_>, step: &Prepared<'_>) -> Opti
     Some(reason.fix("take it from the registry, or name the source in the goal"))
 }
 
+/// A package that the plan adds to a list beside the one that the goal names.
+pub(super) fn beside_the_named(request: &Request<'_>, step: &Prepared<'_>) -> Option<Reason> {
+    let appends = |touch: &&Touch| {
+        let base = touch.name.rsplit('/').next().unwrap_or(&touch.name);
+        touch.by == By::Tool && touch.changes() && base.contains("requirements") && base.ends_with(".txt")
+    };
+    let list = step.derived.touches.iter().find(appends).filter(|_| step.step.action.as_str() == "append_file")?;
+    let args = step.args.literal()?;
+    let lines = args.get("content")?.as_str()?.lines().map(str::trim).filter(|line| !line.is_empty());
+    let packages: Vec<&str> = lines.filter(|line| !line.starts_with(['#', '-'])).collect();
+    let named = |package: &&&str| super::goal::names_package(request.pinned_goal, package);
+    packages.iter().find(named)?;
+    let other = packages.iter().find(|package| !named(package))?;
+    let message = format!("{} would get {other}, and the goal names another package", list.name);
+    Some(Reason::new(Code::GoalUnasked, Decision::RequireApproval, message).fix("name the package in the goal"))
+}
+
 /// The addresses of a list that are sources of their own.
 fn sources(text: &str) -> impl Iterator<Item = &str> {
     text.match_indices("://").filter_map(|(at, _)| {

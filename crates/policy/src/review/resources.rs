@@ -47,6 +47,14 @@ pub(super) fn as_wanted(request: &Request<'_>, prepared: &Prepared<'_>, finding:
     let dropped = finding.message.trim_matches('`').strip_prefix("dropdb ");
     let by_program = finding.code == Code::ResourceCatastrophic
         && dropped.is_some_and(|name| goal::names(request.pinned_goal, name));
+    // "Tear down my preview environment": all that a stack holds, where that is what the goal wants.
+    let stack = ["`terraform destroy", "`tofu destroy", "`pulumi destroy", "`cdk destroy", "`terragrunt destroy"];
+    let torn = stack.iter().any(|begin| finding.message.starts_with(begin))
+        && prepared.goal.speak_of("tear teardown destroy decommission dismantl delet remov")
+        && prepared.goal.speak_of("environment env stack infrastructure preview sandbox staging cluster");
+    if torn {
+        reason.decision = Decision::RequireApproval;
+    }
     if ((is_database && spoken) || (by_program && prepared.goal.speak_of(goal::EMPTYING))) && !less {
         reason.decision = Decision::RequireApproval;
     }
@@ -78,6 +86,22 @@ pub(super) fn as_wanted(request: &Request<'_>, prepared: &Prepared<'_>, finding:
         reason.decision = Decision::Allow;
     }
     reason
+}
+
+/// A folder that shows only when the step runs, removed with all below it, where the goal wants nothing to go: nobody needs to be asked
+/// whether some folder may be lost.
+pub(super) fn removed_unseen(prepared: &Prepared<'_>) -> Option<Reason> {
+    let name = prepared.derived.removes_unseen.as_ref()?;
+    let wanted = [goal::TIDYING, goal::EMPTYING, goal::REBUILDING, "replac swap supersed cancel"];
+    if prepared.goal.tokens().next().is_none() || wanted.iter().any(|stems| prepared.goal.speak_of(stems)) {
+        return None;
+    }
+    let message =
+        format!("{name} is removed with all below it, shows only when it runs, and the goal wants nothing to go");
+    Some(
+        Reason::new(Code::ResourceUnresolved, Decision::Block, message)
+            .fix("name the folder, in a goal that asks for its removal"),
+    )
 }
 
 pub(super) fn check(request: &Request<'_>, prepared: &Prepared<'_>) -> Vec<Reason> {

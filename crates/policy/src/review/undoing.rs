@@ -112,6 +112,21 @@ pub(super) fn wider_fields(step: &Prepared<'_>, rollback: &Prepared<'_>) -> Opti
     )
 }
 
+/// Whether a rollback is what the goal wants done where its step fails: "should that fail, leave a note on the claim".
+pub(super) fn is_wanted_on_failure(request: &Request<'_>, rollback: &Prepared<'_>) -> bool {
+    let grave = |touch: &Touch| matches!(touch.effect, Effect::Pay | Effect::Admin | Effect::Send | Effect::Delete);
+    let about = rollback.args.literal().is_some_and(|args| {
+        let texts = args.as_object().into_iter().flatten().filter_map(|(_, value)| value.as_str().map(str::to_owned));
+        texts
+            .filter(|text| text.contains(|c: char| c.is_ascii_digit()) && !text.contains(' '))
+            .all(|text| rollback.goal.name(&text))
+    });
+    request.authentic
+        && about
+        && !rollback.derived.touches.iter().any(grave)
+        && rollback.goal.speak_after_failure(rollback.step.action.as_str())
+}
+
 /// A whole store that a rollback would remove, though its step only made something of it or in it: a copy, a table, a row.
 pub(super) fn store_lost(step: &Prepared<'_>, rollback: &Prepared<'_>) -> Option<Reason> {
     const MAKING: &str = "create new make add clone restore import provision init open register setup";

@@ -108,7 +108,8 @@ fn removal_by_a_line_needs_a_goal_that_asks_for_it() {
 
 #[test]
 fn what_is_not_understood_asks() {
-    found(Ask, Code::ExecuteUnanalysed, &["frobnicate --all", "eval \"$X\"", "rm -rf $X", "bash -c \"$(cat x)\""]);
+    found(Ask, Code::ExecuteUnanalysed, &["frobnicate --all", "eval \"$X\"", "rm $X", "bash -c \"$(cat x)\""]);
+    found(Block, Code::ResourceUnresolved, &["rm -rf $X"]);
     // Which file is read shows only when it runs; our own sandbox shows the step nothing but what was granted.
     allowed("Look at the project", &["wc -l < \"$FILE\""]);
     found(Ask, Code::ExecuteUnanalysed, &["curl -s https://git.company.example/$(cat $FILE)"]);

@@ -15,6 +15,7 @@ mod flow;
 mod given_out;
 mod goal;
 mod lessons;
+mod looked;
 mod matrix;
 mod meant;
 mod namesakes;

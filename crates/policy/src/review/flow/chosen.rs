@@ -58,6 +58,7 @@ pub(super) fn chosen(request: &Request<'_>, prepared: &Prepared<'_>, reasons: &m
             .or_else(|| receiver(request, prepared, touch))
             .or_else(|| memory(request, prepared, touch))
             .or_else(|| file(request, touch))
+            .or_else(|| removal(request, prepared, touch))
             .or_else(|| believed(request, prepared, touch));
         if let Some((decision, message)) = found {
             let reason = Reason::new(Code::FlowUntrustedControl, decision, message);
@@ -115,6 +116,26 @@ fn memory(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> Foun
             format!("data from outside says what is to be remembered as {}, and the goal does not", touch.name);
         (Decision::Block, message)
     })
+}
+
+/// What a text wants gone, by its path, where the goal wants nothing gone and does not name it.
+fn removal(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> Found {
+    touch.seen()?;
+    let inside = |root: &String| touch.name.strip_prefix(root.as_str()).and_then(|rest| rest.strip_prefix('/'));
+    let below = request.deployment.workspace().iter().find_map(inside).unwrap_or(&touch.name);
+    let base = below.rsplit('/').next().unwrap_or(below);
+    let goal = &prepared.goal;
+    let told = (below.contains('/') && request.session.was_told(below))
+        || (base.contains('.') && request.session.was_told(base));
+    let chosen = touch.effect == Effect::Delete
+        && told
+        && goal.is_read()
+        && !goal.delegates()
+        && !goal.speak_of(goal::REMOVAL)
+        && !goal.name(base)
+        && !prepared.clears_up(touch);
+    chosen
+        .then(|| (Decision::Block, format!("data from outside names {}, and the goal wants nothing to go", touch.name)))
 }
 
 /// A file outside of the workspace, or a restricted one.

@@ -3,15 +3,8 @@
 //! A ban has a kind of act and, where it names any, the things that it is about. One that contradicts what the same goal asks for is
 //! read as one about the things that were named before it, or not at all.
 
-use countersign_plan::tool::{Driver, Effect};
-use countersign_plan::verdict::{Code, Decision, Reason};
-
 use super::words::{Goal, Word, has};
-use crate::deployment::{Standing, is_path_kind};
-use crate::effects::{By, Touch};
 use crate::paths;
-use crate::review::Request;
-use crate::review::prepare::Prepared;
 
 impl super::Wishes {
     /// Whether a ban names this file.
@@ -25,14 +18,17 @@ impl super::Wishes {
 
 /// A kind of act that goals forbid, with the beginnings of the words for it.
 const ACTS: &[(Act, &str)] = &[
-    (Act::Change, "chang modif edit touch updat alter overwrit write writt affect mess fix repair correct"),
+    (Act::Change, "chang modif edit touch updat alter write writt affect mess fix repair correct"),
+    (Act::Overwrite, "overwrit clobber"),
     (Act::Remove, "delet remov drop purg eras wip clear discard prun destroy cancel"),
     (
         Act::Tell,
         "send mail email post publish forward reply repl notif messag answer contact upload push submit inform announc shar invit",
     ),
     (Act::Pay, "pay transfer wire refund buy purchas order book spend"),
-    (Act::Run, "run runn execut start launch deploy restart reboot apply install trigger"),
+    (Act::Run, "run runn execut start launch deploy restart reboot apply trigger"),
+    (Act::Install, "install"),
+    (Act::Open, "open visit click follow"),
     (Act::Govern, "grant invit shar permi unlock"),
     (Act::Appear, "go going goes appear"),
     (Act::Ship, "ship shipp dispatch deliver courier"),
@@ -61,12 +57,17 @@ const WHATEVER: &str = "itself folder file directory younger older rest everythi
     one thing things that this some everyone";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Act {
+pub(super) enum Act {
     Change,
     Remove,
     Tell,
     Pay,
     Run,
+    Install,
+    /// "Do not open the link".
+    Open,
+    /// "Without overwriting anything".
+    Overwrite,
     Govern,
     /// "It must not go on the website".
     Appear,
@@ -76,177 +77,13 @@ enum Act {
 
 #[derive(Debug)]
 pub(super) struct Ban {
-    act: Act,
+    pub(super) act: Act,
     /// All things, where none is named.
     pub(super) things: Vec<String>,
     /// Whether it holds only under a condition: it stands until a step has looked.
-    conditional: bool,
+    pub(super) conditional: bool,
     /// Whether it is about all that the goal does not name.
-    others: bool,
-}
-
-/// What the step does although the goal forbids it. `looked` says that a step before it can stop the plan: whether the condition of a
-/// conditional ban holds is then known.
-pub(in crate::review) fn forbidden(
-    request: &Request<'_>,
-    prepared: &Prepared<'_>,
-    looked: impl Fn() -> bool,
-) -> Option<Reason> {
-    if !prepared.has_effect() {
-        return None;
-    }
-    let (ban, touch) = prepared.goal.bans.iter().filter(|ban| !(ban.conditional && looked())).find_map(|ban| {
-        let mut done = prepared.derived.touches.iter().filter(|touch| ban.act.is_done(prepared, touch));
-        // Who wants nothing changed and somebody told has said both; and what a registry is asked for is no push.
-        let told = |touch: &Touch| {
-            let orders = prepared.goal.order(super::TELLING) && ban.act == Act::Change;
-            touch.effect == Effect::Send && (orders || touch.name.starts_with("registry "))
-        };
-        // "Change nothing, and keep the answers in X": the file that is to be written is said.
-        let ordered = |touch: &Touch| {
-            let base = touch.name.rsplit('/').next().unwrap_or(&touch.name);
-            ban.things.is_empty()
-                && ban.act == Act::Change
-                && matches!(touch.effect, Effect::Create | Effect::Update)
-                && touch.seen().is_some()
-                && prepared.goal.wants_into(base)
-        };
-        let touch = done.find(|touch| {
-            !is_temporary(request, touch) && !told(touch) && !ordered(touch) && ban.concerns(prepared, touch)
-        })?;
-        Some((ban, touch))
-    })?;
-    let about = if ban.things.is_empty() { String::new() } else { format!(" ({})", ban.things.join(" ")) };
-    let message = format!(
-        "the goal forbids to {}{about}, and `{}` would {} {}",
-        ban.act.word(),
-        prepared.step.action,
-        touch.effect,
-        touch.name
-    );
-    Some(Reason::new(Code::GoalForbidden, Decision::RequireApproval, message).fix("leave the step out"))
-}
-
-fn is_temporary(request: &Request<'_>, touch: &Touch) -> bool {
-    touch.seen().is_some_and(|seen| request.deployment.in_temporary(&seen))
-}
-
-impl Act {
-    const fn word(self) -> &'static str {
-        match self {
-            Self::Change => "change",
-            Self::Remove => "remove",
-            Self::Tell => "send",
-            Self::Pay => "pay",
-            Self::Run => "run",
-            Self::Govern => "grant",
-            Self::Appear => "let others see it",
-            Self::Ship => "let anything leave the house",
-        }
-    }
-
-    fn is_done(self, prepared: &Prepared<'_>, touch: &Touch) -> bool {
-        if matches!(touch.by, By::View | By::Git) {
-            return false;
-        }
-        let effect = touch.effect;
-        match self {
-            Self::Change => !effect.is_harmless() && effect != Effect::Execute,
-            Self::Remove => effect == Effect::Delete && touch.by != By::Move,
-            Self::Tell => effect == Effect::Send && touch.standing != Some(Standing::User),
-            Self::Pay => effect == Effect::Pay,
-            Self::Govern => effect == Effect::Admin,
-            Self::Ship => {
-                let ships = |part: &str| has("ship shipment dispatch deliver delivery courier parcel", part);
-                !effect.is_harmless() && prepared.step.action.as_str().split(['_', '-', '.']).any(ships)
-            }
-            Self::Appear => {
-                let here = effect == Effect::Execute && !prepared.is_remote();
-                !effect.is_harmless() && touch.by == By::Tool && !is_path_kind(touch.kind) && !here
-            }
-            // Programs that only show something are how it is looked at.
-            Self::Run => {
-                let tool = prepared.tool.map(|tool| tool.definition());
-                let own = tool.is_some_and(|tool| !matches!(tool.driver, Driver::Builtin(_)));
-                let line = tool.is_some_and(|tool| tool.effect == Effect::Execute);
-                (own && !effect.is_harmless()) || (line && touch.by == By::Command && !effect.is_harmless())
-            }
-        }
-    }
-}
-
-impl Ban {
-    const fn on(act: Act, things: Vec<String>) -> Self {
-        Self { act, things, conditional: false, others: false }
-    }
-
-    /// Whether the ban is about this touch: by its name, the tool's, or an argument.
-    fn concerns(&self, prepared: &Prepared<'_>, touch: &Touch) -> bool {
-        if self.others {
-            let picked = prepared.derived.open.iter().any(|open| !open.effect.is_harmless());
-            let remote = touch.by == By::Tool && touch.seen().is_none() && touch.standing.is_none();
-            let base = touch.name.rsplit('/').next().unwrap_or(&touch.name);
-            let file =
-                touch.by == By::Tool && touch.seen().is_some() && base.contains('.') && !prepared.goal.name(base);
-            return file || (remote && (picked || touch.is_open() || !prepared.goal.name(&touch.name)));
-        }
-        let mut args = crate::flow::fill(&prepared.args);
-        // What a note says of a thing does nothing to it.
-        let prose = touch.seen().is_some() && [".md", ".txt"].iter().any(|end| touch.name.ends_with(end));
-        if let Some(args) = args.as_object_mut().filter(|_| prose) {
-            args.remove("content");
-        }
-        let mut spoken = paths::fold(&format!("{} {} {args}", touch.name, prepared.step.action)).into_owned();
-        if let Some(tool) = prepared.tool.map(|tool| tool.definition()).filter(|_| self.act == Act::Appear) {
-            spoken.extend([" ", tool.group.as_deref().unwrap_or(""), " ", &paths::fold(&tool.description)]);
-        }
-        let part = |c: char| c.is_alphanumeric();
-        let whole = |thing: &str| {
-            spoken.match_indices(thing).any(|(at, _)| {
-                let before = spoken.get(..at).and_then(|s| s.chars().next_back());
-                let after = spoken.get(at + thing.len()..).and_then(|s| s.chars().next());
-                !before.is_some_and(part) && !after.is_some_and(part)
-            })
-        };
-        // An option that leaves it out does what was wanted.
-        let left_out = |thing: &str| {
-            ["ignore-", "no-", "skip-", "without-", "disable-"]
-                .iter()
-                .any(|leaving| thing.len() > 3 && spoken.contains(&format!("--{leaving}{thing}")))
-        };
-        // "Install scripts" are one thing.
-        let goal = &prepared.goal.read.text;
-        // `find … -not -path 'logs/legal/*'`: it stands nowhere but where it is left out.
-        let leaves = |thing: &str| {
-            spoken.match_indices(thing).all(|(at, _)| {
-                let before = spoken.get(..at).unwrap_or("").trim_end_matches([' ', '=', '\'', '"', '*', '.', '/']);
-                ["-not -path", "! -path", "--exclude"].iter().any(|option| before.ends_with(option))
-            })
-        };
-        let obeyed = |(i, thing): (usize, &String)| {
-            if thing.contains('/') && leaves(thing) {
-                return true;
-            }
-            let next = self.things.get(i + 1).filter(|next| goal.contains(&format!("{thing} {next}")));
-            left_out(thing) || next.is_some_and(|next| left_out(next))
-        };
-        // All of a folder is also what is to be left alone in it, unless the line leaves it out.
-        let holds = |thing: &String| {
-            let all = touch.recursive || touch.pattern;
-            let folder = paths::fold(crate::effects::literal_folder(&touch.name)).into_owned();
-            let thing = thing.trim_start_matches("./").trim_end_matches('/');
-            let inside =
-                |(at, _): (usize, &str)| thing.get(..at).is_some_and(|head| folder.ends_with(&format!("/{head}")));
-            all && touch.seen().is_some()
-                && thing.match_indices('/').any(inside)
-                && !spoken.contains(thing.rsplit('/').next().unwrap_or(thing))
-        };
-        if self.things.iter().any(holds) {
-            return true;
-        }
-        let mut things = self.things.iter().enumerate();
-        self.things.is_empty() || things.any(|(i, thing)| whole(thing) && !obeyed((i, thing)))
-    }
+    pub(super) others: bool,
 }
 
 pub(super) fn of(goal: &Goal) -> Vec<Ban> {
@@ -302,7 +139,9 @@ pub(super) fn of(goal: &Goal) -> Vec<Ban> {
                 if things.is_empty() && word.text.starts_with("appl") {
                     things.extend(APPLYING.split_whitespace().map(str::to_owned));
                 }
-                bans.push(Ban::on(*act, things));
+                // "Without any install scripts": what is not to be run.
+                let act = if *act == Act::Install && !things.is_empty() { Act::Run } else { *act };
+                bans.push(Ban::on(act, things));
             }
         }
         let next = |n: usize| words.get(i + n).map_or("", |word| word.text.as_str());
@@ -322,6 +161,11 @@ pub(super) fn of(goal: &Goal) -> Vec<Ban> {
                     && (!asks() || (word.text == "dry" && next(1) == "run" && !goal.text.contains("--dry-run"))) =>
             {
                 bans.push(Ban::on(Act::Change, Vec::new()));
+            }
+            // "Don't do anything to the device"
+            ("anything", "to" | "with") if i.checked_sub(1).and_then(|i| words.get(i)).is_some_and(|w| has("do doing", &w.text) && w.negated) => {
+                let things = things(goal, words, i + 2);
+                bans.extend([Act::Change, Act::Run].map(|act| Ban::on(act, things.clone())));
             }
             // "What lies in logs/legal is evidence and not ours to delete"
             ("not", "ours" | "mine" | "yours" | "theirs" | "his" | "hers") if words.get(i + 2).is_some_and(|w| w.text == "to") => {
@@ -362,6 +206,8 @@ pub(super) fn of(goal: &Goal) -> Vec<Ban> {
                 bans.extend(names.map(|name| Ban::on(Act::Change, vec![name.to_owned()])));
             }
             // "WO-641 is the boiler, that one stays open"
+            // "K-1180 waits for Ines. Set the status to awaiting_signoff": that it waits is what is to be said.
+            ("waits", _) if ["awaiting", "waiting", "on hold", "on_hold", "pending"].iter().any(|state| goal.text.contains(state)) => {}
             ("stays" | "remains" | "waits", _)
             | ("must" | "should" | "has" | "to", "stay" | "remain")
             | ("can" | "must" | "should" | "to" | "shall", "wait") => {

@@ -22,7 +22,11 @@ impl Wishes {
         if path.contains('*') && last.starts_with("__") && self.name(last) {
             return false;
         }
-        let orders = words.iter().enumerate().filter(|(_, word)| word.orders() && word.is(DESTROYING));
+        // "When it lists fine delete X": what hangs on something is an order all the same, where there is no other.
+        let plain = words.iter().any(|word| word.orders() && word.is(DESTROYING));
+        let ordered =
+            |word: &Word| if plain { word.orders() } else { !word.negated && !word.within && word.subordinate };
+        let orders = words.iter().enumerate().filter(|(_, word)| word.is(DESTROYING) && ordered(word));
         let named = |(i, order): (usize, &Word)| {
             // What a turn of speech removes may stand before it.
             let begins = || words.iter().position(|word| word.sentence == order.sentence).unwrap_or(i);
@@ -129,22 +133,32 @@ impl Wishes {
             let singular = word.text.strip_suffix('s').filter(|one| has(KINDS, one));
             singular.map(str::to_owned).or_else(|| has(KINDS, &word.text).then(|| word.text.clone()))
         };
-        let mut kinds = words
-            .iter()
-            .enumerate()
-            // "The csv files stay"
-            .filter(|(i, _)| !words.iter().skip(i + 1).take(2).any(|next| has("stay stays remain remains", &next.text)))
-            .map(|(_, word)| word)
-            .filter(|word| removes(word.sentence) && !word.negated)
-            .filter_map(|word| {
-                let token = bans::token(&self.read.text, word.at);
-                // A word for a kind, or a pattern; no file that is named.
-                (token == word.text || token.starts_with("*.")).then(|| kind(word)).flatten()
-            })
-            .peekable();
+        let mut kinds =
+            words
+                .iter()
+                .enumerate()
+                // "The csv files stay"
+                .filter(|(i, word)| {
+                    let kept = "stay stays remain remains wanted needed kept keep";
+                    !words.iter().skip(i + 1).take(6).any(|next| {
+                        next.sentence == word.sentence && next.clause == word.clause && has(kept, &next.text)
+                    })
+                })
+                .map(|(_, word)| word)
+                .filter(|word| removes(word.sentence) && !word.negated)
+                .filter_map(|word| {
+                    let token = bans::token(&self.read.text, word.at);
+                    // A word for a kind, or a pattern; no file that is named.
+                    // "The .part files"
+                    let ending =
+                        token.strip_prefix('.').filter(|end| *end == word.text && end.len() <= 5).map(str::to_owned);
+                    ending.or_else(|| (token == word.text || token.starts_with("*.")).then(|| kind(word)).flatten())
+                })
+                .peekable();
         let last = pattern.rsplit('/').next().unwrap_or(pattern);
         let ends = last.rsplit_once('.').map(|(_, end)| end.to_lowercase());
         kinds.peek().is_some()
+            && !(last.starts_with(['_', '.']) && self.name(last))
             && !kinds.any(|kind| {
                 ends.as_deref().is_some_and(|end| end.starts_with(kind.as_str()) || end.contains(kind.as_str()))
             })

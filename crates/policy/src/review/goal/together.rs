@@ -209,6 +209,28 @@ impl Wishes {
         words.iter().filter(named).any(|named| words.iter().any(|word| orders(word, named.clause)))
     }
 
+    /// Whether it says what is to be done where something fails, by a word of this tool's name: "should that fail, leave a note".
+    pub(in crate::review) fn speak_after_failure(&self, tool: &str) -> bool {
+        let words = &self.read.words;
+        let fails = words.iter().find(|word| word.is("fail") && !word.negated);
+        fails.is_some_and(|fails| {
+            let after = words.iter().filter(|word| word.sentence == fails.sentence && word.at > fails.at);
+            after.into_iter().any(|word| !word.negated && super::parts(tool).any(|part| part == word.text))
+        })
+    }
+
+    /// Whether it speaks of one of several and does not say which: "one of the two is still open, pay the open one".
+    pub(in crate::review) fn leaves_open(&self) -> bool {
+        let words = &self.read.words;
+        let of = words.windows(3).any(|three| {
+            matches!(three, [one, of, rest] if has("one either", &one.text) && of.text == "of" && has("the these them those my our", &rest.text))
+        });
+        let picks = words.windows(3).any(|three| {
+            matches!(three, [the, which, one] if the.text == "the" && has("one ones", &one.text) && which.text.chars().all(char::is_alphabetic))
+        });
+        of && picks
+    }
+
     /// Whether it only says of this how it is, and has another of its kind besides: "careful, pl-55920 is his brother".
     pub(in crate::review) fn only_describe(&self, name: &str) -> bool {
         let name = crate::paths::fold(name);
@@ -266,6 +288,21 @@ impl Wishes {
             words.iter().any(|w| verb(w) || kept(w) || (joined && earlier(w)))
         };
         let own = || words.iter().filter(|word| token(word) == name);
+        // "Red cells U-71, platelets U-72. Quarantine the platelets": called by what it is.
+        let called = |word: &Word| {
+            let before = words.iter().rev().find(|w| w.at < bans::start(text, word.at) && w.clause == word.clause);
+            let noun = before.filter(|w| w.text.len() > 3 && !w.orders_anything());
+            noun.is_some_and(|noun| {
+                let again = |w: &Word| w.text == noun.text && w.sentence != noun.sentence && !w.negated;
+                words.iter().filter(|w| again(w)).any(|w| {
+                    let denied = words.iter().rev().filter(|b| b.at < w.at && b.sentence == w.sentence).take(3);
+                    !denied.into_iter().any(|b| has("not no except but without", &b.text))
+                })
+            })
+        };
+        if own().any(called) {
+            return false;
+        }
         let another = |word: &Word| token(word) != name && alike(token(word)) && ordered(word);
         if kind.is_some() && own().next().is_some() && !own().any(ordered) && words.iter().any(another) {
             return true;

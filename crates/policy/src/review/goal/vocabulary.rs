@@ -10,7 +10,7 @@ pub(in crate::review) const LOOKING: &str = "read summar find list show explain 
 pub(in crate::review) const MAKING: &str = "write creat add make updat chang edit fix implement build refactor generat draft prepar save store append \
     insert format convert translat correct improv extend schedul plan test run switch adjust rais lower increas decreas reduc rename \
     mark tag label assign enter record flip bump swap replac shorten trim truncat archiv pack bundl split merg sort collect gather \
-    compil extract render roll scal";
+    compil extract render roll scal substitut";
 
 // and one that is too short to be a beginning.
 pub(in crate::review) const SETTING: &str = "set";
@@ -43,11 +43,11 @@ pub(in crate::review) const ACTING: &str = "give let allow assign switch turn op
 // for removal, cleaning, publishing or replacement;
 pub(in crate::review) const REMOVAL: &str = "unlist delet remov clean purg drop prun discard eras wipe wiping tidy clear retir uninstall publish releas \
     deploy replac swap supersed migrat mov renam obsolet unus stale cancel trash dispos cull expung evict decommission dismantl \
-    unlink deregister truncat";
+    unlink deregister truncat emptie";
 
 // of them, those that are for what is removed, and not for what takes its place;
 pub(in crate::review) const TIDYING: &str = "delet remov clean purg drop prun discard eras wipe wiping tidy clear retir uninstall obsolet unus \
-    stale trash dispos cull expung evict decommission dismantl unlink empty strip rid sweep free reset truncat";
+    stale trash dispos cull expung evict decommission dismantl unlink empty emptie strip rid sweep free reset truncat";
 
 // the plainest of them;
 pub(in crate::review) const DESTROYING: &str =
@@ -64,6 +64,9 @@ pub(in crate::review) const EMPTYING: &str =
 // of them, those that are for what is somewhere else, and not for order in the work itself;
 pub(in crate::review) const ERASING: &str =
     "delet remov purg drop prun discard eras wipe wiping uninstall trash dispos expung";
+
+// for something made anew;
+pub(in crate::review) const REBUILDING: &str = "rebuil scratch fresh anew reinstall regenerat reset";
 
 // for a push;
 pub(in crate::review) const PUSHING: &str = "push publish releas deploy upload sync";

@@ -67,6 +67,11 @@ impl Word {
         lists::begins(stems, &self.text) || self.means.is_some_and(|word| lists::begins(stems, word))
     }
 
+    /// Whether it is an order for any kind of thing.
+    pub(super) fn orders_anything(&self) -> bool {
+        self.orders() && super::kinds::Kind::ALL.iter().any(|kind| self.is(kind.stems()))
+    }
+
     /// Whether it is an order.
     pub(super) const fn orders(&self) -> bool {
         !self.negated && !self.subordinate && !self.name

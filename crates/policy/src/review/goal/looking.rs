@@ -1,0 +1,106 @@
+//! What a line changes where its goal only wants to be shown something.
+
+use countersign_plan::tool::{Effect, TargetKind};
+use countersign_plan::verdict::{Code, Decision, Reason};
+
+use super::Wishes;
+use super::kinds::Kind;
+use super::vocabulary::LOOKING;
+use super::words::has;
+use crate::effects::{By, Touch};
+use crate::hosts::Reach;
+use crate::review::Request;
+use crate::review::defaults::{is_product_of, is_scratch};
+use crate::review::prepare::Prepared;
+
+/// Words that a question or a look begins with beside those for looking.
+const ASKING: &str = "is are do does did has have can could will would should was were whose whom count report print get see \
+    confirm verify measure test try profile benchmark trace debug reproduce";
+
+/// Words before what is meant.
+const FILLING: &str =
+    "please just we i you let me us first then also and now so hi hello hey quick quickly briefly could can";
+
+/// Words that keep what was found.
+const KEEPING: &str = "keep put save store write note file record log";
+
+/// Words that begin a statement, which orders nothing.
+const STATING: &str = "it the this that these those he she they there its their his her our my a an some somebody nobody no not if when \
+    once until because as";
+
+/// What a line changes at another machine of which the goal does not speak; and there, or by editing in the workspace, where the goal only wants
+/// to be shown something.
+pub(in crate::review) fn beyond_a_look(request: &Request<'_>, prepared: &Prepared<'_>) -> Option<Reason> {
+    let (looks, keeps) = (prepared.goal.only_looks(false), prepared.goal.only_looks(true));
+    // Whoever wants something done at a host of the house speaks of it, or of what stands there.
+    let spoken = |touch: &Touch| {
+        let host = touch.endpoint.as_ref().map(|at| at.host.to_string()).unwrap_or_else(|| touch.name.clone());
+        let labels: Vec<&str> = host.split('.').collect();
+        let own = labels.get(..labels.len().saturating_sub(2)).unwrap_or(&[]);
+        let label = |label: &&str| label.len() > 2 && (prepared.goal.share_a_word(label) || prepared.goal.name(label));
+        prepared.goal.name(&host) || own.iter().any(label) || prepared.goal.speak_of("server machine host remote")
+    };
+    let changes = |touch: &&Touch| {
+        touch.by == By::Command && matches!(touch.effect, Effect::Create | Effect::Update | Effect::Delete)
+    };
+    let elsewhere = |touch: &&Touch| {
+        matches!(touch.kind, TargetKind::Host | TargetKind::Url)
+            && touch.endpoint.as_ref().is_none_or(|at| at.host.reach() != Reach::Loopback)
+            && (looks || keeps || (prepared.goal.is_read() && !spoken(touch)))
+    };
+    let made_again = |touch: &Touch| is_scratch(request, touch) || is_product_of(request, &touch.name);
+    let edited = |touch: &&Touch| {
+        touch.seen().is_some_and(|seen| request.deployment.in_workspace(&seen))
+            && looks
+            && prepared.derived.edited.contains(&touch.name)
+            && !made_again(touch)
+            && !prepared.written.made(&touch.name)
+    };
+    let mut changed = prepared.derived.touches.iter().filter(changes);
+    let touch = changed.find(|touch| elsewhere(touch) || edited(touch))?;
+    let message = format!("{} would be changed, but the goal only asks to look at something", touch.name);
+    Some(
+        Reason::new(Code::GoalUnasked, Decision::RequireApproval, message).fix("say in the goal what is to be changed"),
+    )
+}
+
+impl Wishes {
+    /// Whether every sentence of it asks for a look, in words that are known: an order that no list has may be for anything. `kept` also
+    /// takes those that keep what was found, and statements.
+    fn only_looks(&self, kept: bool) -> bool {
+        let words = &self.read.words;
+        if words.is_empty() {
+            return false;
+        }
+        let shows = |i: usize| {
+            let Some(word) = words.get(i) else { return false };
+            let me = || words.get(i + 1).is_some_and(|next| has("me us", &next.text));
+            let told = has("tell give show let", &word.text) && me();
+            let looks = word.asks || word.is(LOOKING) || has(ASKING, &word.text);
+            told || looks || (kept && has(KEEPING, &word.text))
+        };
+        let acts = |i: usize| {
+            let mut kinds = Kind::ALL.iter().filter(|kind| !matches!(kind, Kind::Look));
+            words.get(i).is_some_and(|word| !word.negated && kinds.any(|kind| word.is(kind.stems())) && !shows(i))
+        };
+        let joined = |i: usize| {
+            let before = i.checked_sub(1).and_then(|i| words.get(i));
+            before.is_some_and(|before| {
+                has("and then to or", &before.text) || words.get(i).is_some_and(|word| word.clause != before.clause)
+            })
+        };
+        let mut sentence = None;
+        for (i, word) in words.iter().enumerate() {
+            if sentence != Some(word.sentence) && !has(FILLING, &word.text) {
+                sentence = Some(word.sentence);
+                let states = kept && has(STATING, &word.text);
+                if !(shows(i) || states) {
+                    return false;
+                }
+            } else if joined(i) && acts(i) {
+                return false;
+            }
+        }
+        true
+    }
+}

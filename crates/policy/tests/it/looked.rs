@@ -1,0 +1,120 @@
+//! Goals that only want to be shown something, that leave a thing open, or that deny one: what goes beyond them, and what keeps to them.
+
+use countersign_plan::verdict::{Code, Decision};
+use countersign_policy::review::Review;
+use serde_json::{Value, json};
+
+use crate::worded;
+
+use Decision::{Allow, Block, RequireApproval as Ask};
+
+fn line(goal: &str, command: &str) -> Review {
+    let step = json!([{"id": "x", "action": "execute_command", "args": {"command": command}}]);
+    worded::world().plan(json!({"schema": "countersign.plan/v1", "goal": goal, "steps": step}))
+}
+
+fn plan(goal: &str, steps: &Value) -> Review {
+    worded::world().plan(json!({"schema": "countersign.plan/v1", "goal": goal, "steps": steps}))
+}
+
+fn has(review: &Review, code: Code, decision: Decision) -> bool {
+    review.reasons.iter().any(|reason| reason.code == code && reason.decision == decision)
+}
+
+#[test]
+fn whoever_wants_a_look_wants_nothing_changed() {
+    let look = "Check that the data files have a header line.";
+    for command in [
+        "sed -i 1d data/a.csv",
+        "for f in data/*.csv; do head -1 \"$f\" > \"$f.tmp\" && mv -f \"$f.tmp\" \"$f\"; done",
+        "curl -s -X POST -d '{\"text\":\"stop\"}' https://git.company.example/hooks/general",
+    ] {
+        let review = line(look, command);
+        assert!(has(&review, Code::GoalUnasked, Ask), "{command}: {:#?}", review.reasons);
+    }
+    for (goal, command) in [
+        (look, "head -1 data/a.csv > build/heads.txt"),
+        (look, "curl -s -X POST -d '{}' http://localhost:8080/x"),
+        ("Please strip the trailing blanks in data/a.csv and show me the diffstat", "sed -i 's/ *$//' data/a.csv"),
+        ("Check data/a.csv and fix its header", "sed -i 1d data/a.csv"),
+    ] {
+        let review = line(goal, command);
+        assert!(!has(&review, Code::GoalUnasked, Ask), "{goal}: {command}: {:#?}", review.reasons);
+    }
+    // What stands at a host of the house is changed for whoever speaks of it.
+    let post = "curl -s -X POST -d '{\"amount\":9500}' https://git.company.example/v2/x";
+    assert!(has(&line("Write a test for the payout calculation in src/", post), Code::GoalUnasked, Ask));
+    assert!(!has(&line("Send the figure to git.company.example", post), Code::GoalUnasked, Ask));
+}
+
+#[test]
+fn a_folder_that_nobody_knows_goes_only_where_something_is_to_go() {
+    let removal = "python3 -c \"import shutil; shutil.rmtree(x)\"";
+    assert!(has(&line("Format the code of the project", removal), Code::ResourceUnresolved, Block));
+    assert!(!has(&line("Clean up the old build folders", removal), Code::ResourceUnresolved, Block));
+    assert!(!has(
+        &line("Format the code of the project", "d=$(mktemp -d); rm -rf \"$d\""),
+        Code::ResourceUnresolved,
+        Block
+    ));
+}
+
+#[test]
+fn what_the_project_keeps_is_not_served() {
+    let pack = "tar -czf public/assets.tgz db config";
+    assert!(has(&line("Clean up the wording of the page", pack), Code::GoalUnasked, Ask));
+    let config = "tar -czf public/assets.tgz config";
+    assert!(!has(&line("Publish the config folder for download", config), Code::GoalUnasked, Ask));
+    assert!(!has(&line("Pack the images of the page", "tar -czf public/assets.tgz images"), Code::GoalUnasked, Ask));
+}
+
+#[test]
+fn a_record_that_the_goal_does_not_name_is_another_one() {
+    let goal = "Write to user@company.example that order PO-4051 has arrived, with its date";
+    let steps = |id: &str| {
+        json!([
+            {"id": "o", "action": "order_get", "args": {"to": id}},
+            {"id": "m", "action": "send_email", "args": {"to": "user@company.example", "subject": "Order",
+                "body": {"$from": "o", "at": "/date"}}},
+        ])
+    };
+    assert!(has(&plan(goal, &steps("PO-4015")), Code::GoalUnasked, Ask));
+    assert!(!has(&plan(goal, &steps("PO-4051")), Code::GoalUnasked, Ask));
+}
+
+#[test]
+fn which_of_two_is_meant_is_no_planners_to_say() {
+    let goal = "One of the two bills B-3402 and B-3403 is still open. Pay the open one to DE1, 310 EUR.";
+    let pay =
+        json!([{"id": "p", "action": "send_money", "args": {"to": "DE1", "amount": 310, "settlement": "B-3402"}}]);
+    assert!(has(&plan(goal, &pay), Code::GoalUnasked, Ask));
+    let said = "Pay bill B-3402 to DE1, 310 EUR; B-3403 is paid.";
+    assert!(!plan(said, &pay).reasons.iter().any(|r| r.message.contains("leaves open")));
+}
+
+#[test]
+fn bans_are_about_what_they_say() {
+    let fetch = "curl -fsSL -o tmp/a.zip https://git.company.example/a.zip && unzip -q tmp/a.zip -d fonts";
+    let goal = "Load https://git.company.example/a.zip to tmp/a.zip and unpack it to fonts, do not install anything";
+    assert!(!has(&line(goal, fetch), Code::GoalForbidden, Ask), "{:#?}", line(goal, fetch).reasons);
+    assert!(has(&line(goal, "pip install ./fonts"), Code::GoalForbidden, Ask));
+    let keep = "Unpack the sample archive into tmp/sample, without overwriting anything.";
+    let unpack = |options: &str| format!("mkdir -p tmp/sample && tar -xzf samples/x.tgz -C tmp/sample {options}");
+    assert!(!has(&line(keep, &unpack("--keep-old-files")), Code::GoalForbidden, Ask));
+    assert!(has(&line(keep, "cp -f samples/a.txt tmp/sample/a.txt"), Code::GoalForbidden, Ask));
+    let hands = "Find out what the power unit says. Don't do anything to the unit.";
+    let power =
+        json!([{"id": "p", "action": "machine_power", "args": {"to": "unit", "state": "off"}, "rollback": "none"}]);
+    assert!(has(&plan(hands, &power), Code::GoalForbidden, Ask));
+    let wants = "PO-1180 waits for Ines. Set the status of PO-1180 to awaiting_signoff.";
+    let set = json!([{"id": "s", "action": "job_set_status", "args": {"to": "PO-1180", "state": "awaiting_signoff"}, "rollback": "none"}]);
+    assert!(!has(&plan(wants, &set), Code::GoalForbidden, Ask));
+}
+
+#[test]
+fn a_package_beside_the_named_one_is_asked_about() {
+    let goal = "Add openpyxl==3.1.2 to requirements.txt and install exactly that";
+    let add = |content: &str| json!([{"id": "r", "action": "append_file", "args": {"path": "requirements.txt", "content": content}}]);
+    assert!(has(&plan(goal, &add("openpyxl==3.1.2\nopenpyxl-utils\n")), Code::GoalUnasked, Ask));
+    assert_eq!(plan(goal, &add("openpyxl==3.1.2\n")).decision, Allow);
+}
