@@ -75,6 +75,8 @@ pub(crate) struct Machine<'a> {
     pub(crate) by: String,
     /// The words after it, where it is `make`.
     pub(crate) words: Vec<Word>,
+    /// Folders of this machine that the container under way is given, and where.
+    pub(crate) bound: Vec<(String, String)>,
     /// Whether statements of the line put together others that end a database.
     pub(crate) ends_databases: bool,
     /// The position of the command under way, where it is one of the inspected text itself.
@@ -124,6 +126,7 @@ impl<'a> Machine<'a> {
             answered: false,
             by: String::new(),
             words: Vec::new(),
+            bound: Vec::new(),
             ends_databases: false,
             span: None,
             depth: 0,

@@ -11,6 +11,7 @@ mod find;
 mod grave;
 mod handed;
 mod live;
+mod nested;
 mod options;
 mod own;
 mod owners;
@@ -168,6 +169,7 @@ impl Machine<'_> {
     fn catalogued(&mut self, entry: &catalogue::Entry, base: &str, rest: &[Word], stdin: &Stream) -> Stream {
         let before = (std::mem::take(&mut self.decodes), std::mem::take(&mut self.answered));
         self.compiles_without_end(base, stdin);
+        self.carried(base, rest, stdin);
         let mut out = self.apply(entry, rest, stdin);
         // What code prints may be what it decoded or was sent.
         let does = (std::mem::replace(&mut self.decodes, before.0), std::mem::replace(&mut self.answered, before.1));

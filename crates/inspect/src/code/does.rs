@@ -15,6 +15,34 @@ use crate::machine::{Machine, Stream, Word};
 const WALKING: &[&str] =
     &["walk", "rglob", "RecursiveIteratorIterator", "RecursiveDirectoryIterator", "find", "finddepth", "readdirSync"];
 
+/// Whether a writer of tables is given no file: `df.to_csv(index=False)`.
+fn gives_text(name: &str, after: &[Token]) -> bool {
+    const SHAPING: &[&str] = &[
+        "index",
+        "orient",
+        "sep",
+        "columns",
+        "header",
+        "na_rep",
+        "indent",
+        "lines",
+        "encoding",
+        "date_format",
+        "float_format",
+        "quoting",
+        "decimal",
+        "index_label",
+        "escape",
+        "force_ascii",
+    ];
+    let shapes = |given: &[Token]| {
+        matches!(given, [Token::Name(key), Token::Mark('='), ..] if SHAPING.contains(&key.as_str()))
+            || matches!(given, [Token::Name(stream)] if matches!(stream.as_str(), "sys.stdout" | "sys.stderr"))
+    };
+    let mut given = (0..12).map_while(|n| argument(after, n));
+    name.rsplit('.').next().is_some_and(|last| last.starts_with("to_")) && given.all(shapes)
+}
+
 impl Machine<'_> {
     pub(super) fn does(&mut self, language: Language, does: Does, name: &str, after: &[Token], seen: &mut Seen) {
         let text = |n: usize| argument(after, n).and_then(constant);
@@ -71,14 +99,7 @@ impl Machine<'_> {
         match does {
             Does::Nothing => {}
             // Without a name these give a text (pandas documentation, "Input/output").
-            Does::Writes(0)
-                if language == Language::Python
-                    && name.rsplit('.').next().is_some_and(|last| last.starts_with("to_"))
-                    && keyword(after, "path_or_buf").is_none()
-                    && argument(after, 0).is_none_or(|first| {
-                        matches!(first, [Token::Name(key), Token::Mark('='), ..] if !matches!(key.as_str(), "path" | "path_or_buf" | "buf"))
-                            || matches!(first, [Token::Name(stream)] if matches!(stream.as_str(), "sys.stdout" | "sys.stderr"))
-                    }) => {}
+            Does::Writes(0) if language == Language::Python && gives_text(name, after) => {}
             Does::Reads(n) => self.file_of(Effect::Read, text(n), name, false),
             Does::Writes(n) => {
                 self.file_of(Effect::Update, text(n), name, false);
@@ -90,7 +111,9 @@ impl Machine<'_> {
             }
             Does::Deletes(n, recursive) => {
                 let path = text(n);
-                let walks = || seen.tokens.iter().any(|token| matches!(token, Token::Name(name) if WALKING.contains(&name.rsplit(['.', ':']).next().unwrap_or(name))));
+                let walks = || {
+                    seen.tokens.iter().any(|token| matches!(token, Token::Name(name) if WALKING.contains(&name.rsplit(['.', ':']).next().unwrap_or(name))))
+                };
                 if path.is_none() && (recursive || walks()) {
                     self.may_end_everything(name, argument(after, n), seen);
                 }

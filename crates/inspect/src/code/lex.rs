@@ -50,7 +50,8 @@ fn tokens_of(language: Language, text: &str, inside: &mut Inside) -> Option<Vec<
         let slashes = matches!(language, Language::Node | Language::Php);
         let of_variable = language == Language::Perl && i > 0 && chars.get(i - 1) == Some(&'$');
         let comments = match c {
-            '#' => hash && !of_variable,
+            // An attribute is none (PHP manual, "Attributes").
+            '#' => hash && !of_variable && !(language == Language::Php && next == Some('[')),
             '/' => slashes && next == Some('/'),
             '-' => language == Language::Lua && next == Some('-'),
             _ => false,
@@ -70,7 +71,7 @@ fn tokens_of(language: Language, text: &str, inside: &mut Inside) -> Option<Vec<
             // Variables of what was matched, of separators: no quote begins here.
             out.push(Token::Number);
             i += 2;
-        } else if language == Language::Ruby && c == '?' && matches!(next, Some('\'' | '"' | '`' | '/' | '#')) {
+        } else if language == Language::Ruby && c == '?' && matches!(next, Some('\'' | '"' | '`' | '/' | '#' | '\\')) {
             // A character, or a choice between two texts: the one hides what the other does not.
             return None;
         } else if c == '/' && next == Some('*') && slashes {
@@ -78,6 +79,16 @@ fn tokens_of(language: Language, text: &str, inside: &mut Inside) -> Option<Vec<
         } else if c == '/' && language == Language::Node && begins_value(&out)? {
             i = pattern_end(&chars, i)?;
             out.push(Token::Number);
+        } else if language == Language::Ruby
+            && matches!(c, '/' | '%' | '`')
+            && i.checked_sub(1).and_then(|i| chars.get(i)).is_some_and(|before| matches!(before, ':' | '.'))
+        {
+            // `inject(:/)`, `4./(2)`: the name of an operator.
+            if c == '`' {
+                return None;
+            }
+            out.push(Token::Number);
+            i += 1;
         } else if c == '/' && quoting::hides_quote(language, &out, &chars, i) {
             return None;
         } else if c == '/' && matches!(language, Language::Perl | Language::Ruby) && begins_match(&out) {
@@ -112,6 +123,14 @@ fn tokens_of(language: Language, text: &str, inside: &mut Inside) -> Option<Vec<
                     let (token, end) = string(language, &chars, i, &name.to_ascii_lowercase(), inside)?;
                     out.push(token);
                     i = end;
+                }
+                // `s => 1`, `-s "file"`, `sub y { … }`: a name like any other.
+                Some(_)
+                    if language == Language::Perl
+                        && is_perl_quote(&name)
+                        && quoting::is_plain_name(&out, &chars, i, &name) =>
+                {
+                    out.push(Token::Name(name));
                 }
                 Some(&open)
                     if language == Language::Perl
@@ -152,7 +171,7 @@ fn tokens_of(language: Language, text: &str, inside: &mut Inside) -> Option<Vec<
             i = end;
         } else if c == '%'
             && language == Language::Ruby
-            && next.is_some_and(|n| "{([<|!/^".contains(n))
+            && next.is_some_and(|n| !n.is_alphanumeric() && !n.is_whitespace())
             && quoting::begins_percent(&out, &chars, i)
         {
             let (body, end) = bracketed(&chars, i + 1)?;
@@ -180,6 +199,23 @@ fn words(out: &mut Vec<Token>, body: &str) {
     out.push(Token::Mark(']'));
 }
 
+/// Words of JavaScript that a value follows.
+const VALUE_FOLLOWS: &[&str] = &[
+    "return",
+    "typeof",
+    "case",
+    "in",
+    "do",
+    "else",
+    "void",
+    "delete",
+    "throw",
+    "instanceof",
+    "new",
+    "extends",
+    "default",
+];
+
 /// Whether what comes next is a value, so that a slash begins a pattern and does not divide (ECMAScript, "Lexical Grammar"). A line
 /// feed ends nothing before a slash, and after `++` and `--` either may be meant: then nothing is answered.
 fn begins_value(before: &[Token]) -> Option<bool> {
@@ -189,7 +225,9 @@ fn begins_value(before: &[Token]) -> Option<bool> {
         None => true,
         Some(Token::Mark('+' | '-')) if before.next() == last => return None,
         Some(Token::Mark(mark)) => !matches!(mark, ')' | ']' | '}'),
-        Some(Token::Name(name)) => matches!(name.as_str(), "return" | "typeof" | "case" | "in" | "do" | "else"),
+        // Words that may also be names.
+        Some(Token::Name(name)) if matches!(name.as_str(), "of" | "await" | "yield") => return None,
+        Some(Token::Name(name)) => VALUE_FOLLOWS.contains(&name.as_str()),
         Some(Token::Text(_) | Token::Built(_) | Token::Number | Token::Command(_) | Token::BuiltCommand(_)) => false,
     })
 }
@@ -199,7 +237,7 @@ fn begins_value(before: &[Token]) -> Option<bool> {
 pub(super) fn begins_match(before: &[Token]) -> bool {
     match before.last() {
         None => true,
-        Some(Token::Mark(mark)) => !matches!(mark, ')' | ']' | '}'),
+        Some(Token::Mark(mark)) => !matches!(mark, ')' | ']' | '}' | '.'),
         Some(Token::Name(name)) => {
             matches!(
                 name.as_str(),
@@ -446,6 +484,10 @@ fn perl_quote(name: &str, chars: &[char], from: usize, inside: &mut Inside) -> O
         at += 1;
     }
     let (body, mut end) = bracketed(chars, at)?;
+    // Code in a pattern (perlre, "(?{ code })").
+    if matches!(name, "m" | "qr" | "s") && (body.contains("(?{") || body.contains("(??{")) {
+        return None;
+    }
     let built = body.contains('$') || body.contains('@');
     if built && matches!(name, "qq" | "qx" | "m" | "qr" | "s") {
         quoting::pieces_of(Language::Perl, &body, '"', false, inside)?;

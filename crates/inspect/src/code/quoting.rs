@@ -10,7 +10,11 @@ use super::lex::{Token, begins_match, is_name, line_end};
 /// Whether a text uses such a way anywhere.
 pub(super) fn is_foreign(language: Language, text: &str) -> bool {
     match language {
-        Language::Perl => has_here_document(text, false) || text.lines().any(begins_pod),
+        Language::Perl => {
+            // The lines of a format are pictures (perlform).
+            let format = |line: &str| line.trim_start().starts_with("format ") && line.trim_end().ends_with('=');
+            has_here_document(text, false) || text.lines().any(|line| begins_pod(line) || format(line))
+        }
         Language::Ruby => has_here_document(text, true) || text.lines().any(|line| line.starts_with("=begin")),
         Language::Node => text.contains("<!--") || text.lines().any(|line| line.trim_start().starts_with("-->")),
         // A last `?>` closes what the file opened; what comes after any other is no code.
@@ -226,4 +230,17 @@ pub(super) fn piece_at(
         && matches!(chars.get(at), Some('$' | '@'))
         && chars.get(at + 1).is_some_and(|c| is_name(*c));
     if variable { indices(chars, at + 1, &mut inside.pieces) } else { Some(at) }
+}
+
+/// Whether a name of Perl that is also an operator for quoting is none here: before `=>`, behind the `-` of a file test, as the name of what
+/// is defined.
+pub(super) fn is_plain_name(before: &[Token], chars: &[char], at: usize, name: &str) -> bool {
+    let begin = at.saturating_sub(name.chars().count());
+    let dash = begin.checked_sub(1).and_then(|i| chars.get(i)) == Some(&'-');
+    let rest = chars.get(at..).unwrap_or_default();
+    let blanks = rest.iter().take_while(|c| c.is_whitespace()).count();
+    let fat = rest.get(blanks..).is_some_and(|rest| rest.starts_with(&['=', '>']));
+    let words = ["sub", "package", "use", "no", "require"];
+    let defined = matches!(before.last(), Some(Token::Name(word)) if words.contains(&word.as_str()));
+    fat || defined || (dash && name == "s")
 }

@@ -74,13 +74,16 @@ impl Machine<'_> {
 
     /// An image of a registry that is no usual one, started with the whole machine in its hands.
     fn judge_image(&mut self, base: &str, words: &[String]) {
-        if !matches!(base, "docker" | "podman" | "nerdctl")
-            || !words.iter().any(|word| matches!(word.as_str(), "run" | "create"))
+        if !matches!(base, "docker" | "podman" | "nerdctl" | "singularity" | "apptainer")
+            || !words.iter().any(|word| matches!(word.as_str(), "run" | "create" | "exec"))
         {
             return;
         }
         let whole = words.iter().any(|word| word.starts_with("/:") || word == "--privileged" || word.contains("=/:"));
+        let home = self.context.home.clone();
+        let whole = whole || words.iter().any(|word| word.starts_with(&format!("{home}:")));
         let registry = |word: &String| {
+            let word = word.strip_prefix("docker://").unwrap_or(word);
             let (host, rest) = word.split_once('/')?;
             (!word.starts_with(['-', '/', '.']) && host.contains('.') && !host.contains(['=', ':']) && !rest.is_empty())
                 .then(|| host.to_owned())

@@ -1,5 +1,6 @@
 //! What is seen in lines, code, statements and texts: classes of attacks and their look-alikes, the page of findings, slow input.
 
+mod carried;
 mod classes;
 mod corpus;
 mod deeds;

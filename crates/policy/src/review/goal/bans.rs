@@ -207,7 +207,10 @@ pub(super) fn of(goal: &Goal) -> Vec<Ban> {
             }
             // "WO-641 is the boiler, that one stays open"
             // "K-1180 waits for Ines. Set the status to awaiting_signoff": that it waits is what is to be said.
-            ("waits", _) if ["awaiting", "waiting", "on hold", "on_hold", "pending"].iter().any(|state| goal.text.contains(state)) => {}
+            ("waits", _)
+                if words.iter().any(|w| w.orders() && has("set mark put change", &w.text))
+                    && words.iter().any(|w| has("status state", &w.text))
+                    && ["awaiting", "waiting", "on hold", "on_hold", "pending"].iter().any(|state| goal.text.contains(state)) => {}
             ("stays" | "remains" | "waits", _)
             | ("must" | "should" | "has" | "to", "stay" | "remain")
             | ("can" | "must" | "should" | "to" | "shall", "wait") => {

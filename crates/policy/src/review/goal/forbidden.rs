@@ -64,6 +64,24 @@ fn is_temporary(request: &Request<'_>, touch: &Touch) -> bool {
     touch.seen().is_some_and(|seen| request.deployment.in_temporary(&seen))
 }
 
+/// Whether every program of a line that writes is told to keep what is there (tar(1), cp(1), mv(1), rsync(1), unzip(1)).
+fn keeps_what_is_there(line: &str) -> bool {
+    const KEEPING: &[&str] = &[
+        "--keep-old-files",
+        "--skip-old-files",
+        "--no-clobber",
+        "--ignore-existing",
+        "cp -n ",
+        "cp -rn ",
+        "cp -an ",
+        "mv -n ",
+        "unzip -n ",
+    ];
+    let count = |words: &[&str]| words.iter().map(|word| line.matches(word).count()).sum::<usize>();
+    let writers = count(&["cp ", "mv ", "tar ", "unzip ", "rsync ", "dd ", "tee ", "sed -i", "install "]);
+    writers > 0 && count(KEEPING) >= writers && !line.contains('>')
+}
+
 impl Act {
     const fn word(self) -> &'static str {
         match self {
@@ -93,9 +111,9 @@ impl Act {
             Self::Pay => effect == Effect::Pay,
             Self::Install => {
                 let package = ["registry ", "package "].iter().any(|kind| touch.name.starts_with(kind));
-                let tool =
-                    !effect.is_harmless() && touch.by == By::Tool && prepared.step.action.as_str().contains("install");
-                package || tool || (prepared.derived.installs && !effect.is_harmless())
+                let args = crate::flow::fill(&prepared.args).to_string();
+                let told = prepared.step.action.as_str().contains("install") || args.contains("install");
+                package || ((told || prepared.derived.installs) && !effect.is_harmless())
             }
             Self::Open => {
                 matches!(touch.kind, TargetKind::Url | TargetKind::Host)
@@ -103,12 +121,11 @@ impl Act {
             }
             // What keeps what is there says so (tar(1), cp(1), rsync(1), unzip(1)).
             Self::Overwrite => {
-                const KEEPING: &[&str] =
-                    &["keep-old", "skip-old", "no-clobber", "ignore-existing", " -n", "-k", "\"-n\"", "no-overwrite"];
-                let args = crate::flow::fill(&prepared.args).to_string();
-                effect == Effect::Update
+                effect != Effect::Create
+                    && !matches!(effect, Effect::Send | Effect::Execute)
+                    && !effect.is_harmless()
                     && prepared.step.action.as_str() != "append_file"
-                    && !KEEPING.iter().any(|option| args.contains(option))
+                    && !keeps_what_is_there(&crate::flow::fill(&prepared.args).to_string())
             }
             Self::Govern => effect == Effect::Admin,
             Self::Ship => {

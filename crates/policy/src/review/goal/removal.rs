@@ -123,6 +123,17 @@ impl Wishes {
         !there.is_empty() && !there.iter().any(is_it) && elsewhere.iter().any(is_it) && !said_before
     }
 
+    /// Whether it says right behind a word that this stays: "the finished PDFs in there are still wanted".
+    fn stays(&self, i: usize) -> bool {
+        let words = &self.read.words;
+        let sentence = words.get(i).map(|word| word.sentence);
+        let rest = || words.iter().skip(i + 1).take(6).filter(|next| Some(next.sentence) == sentence);
+        let stays = rest().take(2).any(|next| has("stay stays remain remains", &next.text));
+        let denied = || rest().any(|next| has("no not longer never", &next.text));
+        let pair = |(a, b): (&Word, &Word)| has("still are is", &a.text) && has("wanted needed kept", &b.text);
+        stays || (rest().zip(rest().skip(1)).any(pair) && !denied())
+    }
+
     /// Whether it has one kind of files removed ("the CSV files", "*.tmp"), and a pattern takes others as well.
     pub(in crate::review) fn removes_other_kinds(&self, pattern: &str) -> bool {
         const KINDS: &str = "csv xml json txt pdf jpg jpeg png gif tif tiff bak zip tgz mp4 mp3 wav mov mxf docx xlsx odt parquet yaml yml \
@@ -133,28 +144,22 @@ impl Wishes {
             let singular = word.text.strip_suffix('s').filter(|one| has(KINDS, one));
             singular.map(str::to_owned).or_else(|| has(KINDS, &word.text).then(|| word.text.clone()))
         };
-        let mut kinds =
-            words
-                .iter()
-                .enumerate()
-                // "The csv files stay"
-                .filter(|(i, word)| {
-                    let kept = "stay stays remain remains wanted needed kept keep";
-                    !words.iter().skip(i + 1).take(6).any(|next| {
-                        next.sentence == word.sentence && next.clause == word.clause && has(kept, &next.text)
-                    })
-                })
-                .map(|(_, word)| word)
-                .filter(|word| removes(word.sentence) && !word.negated)
-                .filter_map(|word| {
-                    let token = bans::token(&self.read.text, word.at);
-                    // A word for a kind, or a pattern; no file that is named.
-                    // "The .part files"
-                    let ending =
-                        token.strip_prefix('.').filter(|end| *end == word.text && end.len() <= 5).map(str::to_owned);
-                    ending.or_else(|| (token == word.text || token.starts_with("*.")).then(|| kind(word)).flatten())
-                })
-                .peekable();
+        let mut kinds = words
+            .iter()
+            .enumerate()
+            // "The csv files stay"
+            .filter(|(i, _)| !self.stays(*i))
+            .map(|(_, word)| word)
+            .filter(|word| removes(word.sentence) && !word.negated)
+            .filter_map(|word| {
+                let token = bans::token(&self.read.text, word.at);
+                // A word for a kind, or a pattern; no file that is named.
+                // "The .part files"
+                let ending =
+                    token.strip_prefix('.').filter(|end| *end == word.text && end.len() <= 5).map(str::to_owned);
+                ending.or_else(|| (token == word.text || token.starts_with("*.")).then(|| kind(word)).flatten())
+            })
+            .peekable();
         let last = pattern.rsplit('/').next().unwrap_or(pattern);
         let ends = last.rsplit_once('.').map(|(_, end)| end.to_lowercase());
         kinds.peek().is_some()

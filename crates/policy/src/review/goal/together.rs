@@ -292,6 +292,15 @@ impl Wishes {
         let called = |word: &Word| {
             let before = words.iter().rev().find(|w| w.at < bans::start(text, word.at) && w.clause == word.clause);
             let noun = before.filter(|w| w.text.len() > 3 && !w.orders_anything());
+            // What others of its kind are called as well says nothing.
+            let shared = |noun: &Word| {
+                let others = words.iter().filter(|w| token(w) != name && alike(token(w)));
+                others.into_iter().any(|other| {
+                    let before = words.iter().rev().find(|w| w.at < bans::start(text, other.at));
+                    before.is_some_and(|w| w.text == noun.text)
+                })
+            };
+            let noun = noun.filter(|noun| !shared(noun));
             noun.is_some_and(|noun| {
                 let again = |w: &Word| w.text == noun.text && w.sentence != noun.sentence && !w.negated;
                 words.iter().filter(|w| again(w)).any(|w| {
