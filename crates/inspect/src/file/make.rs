@@ -32,12 +32,19 @@ pub(super) fn recipes(text: &str) -> String {
     let joined = text.replace("\\\n", " ");
     let known = definitions(&joined);
     let recipe = |line: &str| {
-        let line = line.strip_prefix('\t').or_else(|| line.strip_prefix("    "))?;
+        let line = line.strip_prefix('\t').or_else(|| line.strip_prefix("    ")).or_else(|| behind(line))?;
         Some(expanded(line.trim_start_matches(['@', '-', '+', ' ', '\t']), &known, 0))
     };
     // What a definition asks the shell is run as the file is read.
     let asked = joined.lines().filter(|line| !line.starts_with('\t')).flat_map(shelled);
     asked.chain(joined.lines().filter_map(recipe)).collect::<Vec<_>>().join("\n")
+}
+
+/// The recipe that stands on the line of its rule: `all: a b ; recipe`.
+fn behind(line: &str) -> Option<&str> {
+    let (targets, rest) = line.split_once(':').filter(|(targets, _)| !targets.contains(['=', '#']))?;
+    let (needs, recipe) = rest.split_once(';').filter(|(needs, _)| !needs.contains(['=', '#']))?;
+    (!targets.trim().is_empty() && !needs.starts_with(':')).then_some(recipe)
 }
 
 /// The commands of `$(shell …)` and `!=` in a line.

@@ -113,6 +113,9 @@ impl Machine<'_> {
         let archives = self.archives(&parsed);
         let folder = self.folder_first(&parsed);
         self.by_tags(&parsed, &tags, &mut doing, stdin);
+        if !doing.dry {
+            self.sends_out(&parsed, &tags, rest);
+        }
         let slots = tags
             .iter()
             .rev()

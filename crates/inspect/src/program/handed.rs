@@ -65,6 +65,13 @@ impl Machine<'_> {
             words if self.by == "ssh" => crate::shell::shell(&words.join(" "), self.context),
             words => crate::shell::argv(words, self.context),
         };
+        if self.by == "ssh" {
+            // A login begins in the home folder: what is read at start-up lies below it.
+            let home = &self.context.home;
+            let mut there = crate::shell::shell(&words.join(" "), &crate::Context::new(home, home));
+            there.findings.retain(|finding| finding.kind == FindingKind::Persistence);
+            there.findings.into_iter().for_each(|finding| self.find(finding.kind, finding.message));
+        }
         let tells = inner.found(FindingKind::EnvironmentDump) || inner.found(FindingKind::Secret);
         let fetches = inner.found(FindingKind::DownloadAndExecute);
         for finding in inner.findings {

@@ -53,7 +53,8 @@ impl Machine<'_> {
         let word = plain.as_ref().unwrap_or(word);
         if let Some(command) = text.strip_prefix("ext::") {
             self.find(FindingKind::LoadsCode, format!("the address `{text}` runs a command"));
-            self.script(command, &Stream::unknown());
+            // Behind `%`, a blank stands for itself (git-remote-ext).
+            self.script(&command.replace("% ", " ").replace("%%", "%"), &Stream::unknown());
             return;
         }
         // `:8080/path` and `/path` are this machine (HTTPie manual, "URL shortcuts for localhost").

@@ -36,6 +36,46 @@ impl Machine<'_> {
         }
     }
 
+    /// What a program that works on the project is told by its first words: to publish what it made, to delete.
+    pub(super) fn sends_out(&mut self, parsed: &Parsed<'_>, tags: &[&Tag], rest: &[Word]) {
+        let works = |tag: &&Tag| matches!(tag, Tag::Path(Effect::Execute, _) | Tag::Named(Effect::Execute));
+        // Those of a loop of development deploy to where its own work runs.
+        let looped = matches!(self.by.as_str(), "devspace" | "skaffold" | "tilt" | "okteto" | "garden");
+        let shown = |word: &Word| {
+            word.constant()
+                .is_some_and(|word| word.contains("dry") || matches!(word, "-n" | "--check" | "--help" | "-h"))
+        };
+        // Of its subcommands the catalogue knows what they do.
+        let words = parsed.operands.iter().filter_map(Word::constant).take(2_usize.saturating_sub(parsed.path.len()));
+        let tries = |word: &&str| {
+            matches!(
+                *word,
+                "test" | "tests" | "check" | "lint" | "bench" | "help" | "show" | "info" | "list" | "search"
+            )
+        };
+        let tried = parsed.path.iter().any(|word| tries(&word.as_str()) || word == "run");
+        if looped || tried || !tags.iter().any(works) || rest.iter().any(shown) {
+            return;
+        }
+        let publishes =
+            |part: &str| matches!(part, "publish" | "deploy" | "upload" | "push" | "promote" | "unpublish" | "yank");
+        // A hook before something is pushed pushes nothing.
+        let last = |word: &str| word.rsplit_once('.').is_some_and(|(what, verb)| what != "assets" && publishes(verb));
+        let said = |word: &str| !word.starts_with("pre") && (word.split(['-', ':']).any(publishes) || last(word));
+        let takes =
+            |word: &&str| matches!(*word, "delete" | "remove" | "destroy" | "purge" | "drop" | "wipe" | "erase");
+        let effect = if words.take_while(|word| !tries(word)).any(said) {
+            Effect::Update
+        } else if parsed.path.is_empty() && parsed.operands.first().and_then(Word::constant).filter(takes).is_some() {
+            Effect::Delete
+        } else {
+            return;
+        };
+        let words = parsed.path.iter().cloned().chain(parsed.operands.iter().map(Word::shown));
+        let what = format!("{} {}", self.by, words.collect::<Vec<_>>().join(" "));
+        self.touch_named(effect, &what);
+    }
+
     /// A name that is looked up. What is asked reaches the servers of that name: a constant one tells them nothing new.
     pub(super) fn lookup_name(&mut self, word: &Word, doing: &mut Doing) {
         let text = word.shown();

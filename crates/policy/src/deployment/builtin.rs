@@ -133,6 +133,7 @@ pub(super) const TRUSTED: &[Line] = &[
     line("**/.profile", START),
     line("**/.zshrc", START),
     line("**/.zshenv", START),
+    line("**/.{Rprofile,Renviron}", START),
     line("~/.config/autostart/**", START),
     line("~/.config/systemd/user/**", START),
     line("~/.{bash_login,bash_logout,zprofile,zlogin,xprofile,xinitrc,pam_environment}", START),

@@ -28,6 +28,9 @@ const KEEPING: &str = "keep put save store write note file record log";
 const STATING: &str = "it the this that these those he she they there its their his her our my a an some somebody nobody no not if when \
     once until because as";
 
+/// Programs that queue a job at a cluster.
+const SUBMITTING: &str = "sbatch qsub bsub condor_submit msub llsubmit";
+
 /// What a line changes at another machine of which the goal does not speak; and there, or by editing in the workspace, where the goal only wants
 /// to be shown something.
 pub(in crate::review) fn beyond_a_look(request: &Request<'_>, prepared: &Prepared<'_>) -> Option<Reason> {
@@ -56,8 +59,13 @@ pub(in crate::review) fn beyond_a_look(request: &Request<'_>, prepared: &Prepare
             && !made_again(touch)
             && !prepared.written.made(&touch.name)
     };
-    let mut changed = prepared.derived.touches.iter().filter(changes);
-    let touch = changed.find(|touch| elsewhere(touch) || edited(touch))?;
+    let submitted = |touch: &&Touch| {
+        let job = touch.name.split(' ').next().is_some_and(|name| has(SUBMITTING, name));
+        looks && job && touch.by == By::Command && touch.effect == Effect::Execute && touch.kind == TargetKind::Record
+    };
+    let touches = &prepared.derived.touches;
+    let mut changed = touches.iter().filter(changes).filter(|touch| elsewhere(touch) || edited(touch));
+    let touch = changed.next().or_else(|| touches.iter().find(submitted))?;
     let message = format!("{} would be changed, but the goal only asks to look at something", touch.name);
     Some(
         Reason::new(Code::GoalUnasked, Decision::RequireApproval, message).fix("say in the goal what is to be changed"),
