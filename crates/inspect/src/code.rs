@@ -84,6 +84,7 @@ impl Machine<'_> {
             return;
         };
         let tokens = names::resolved(language, table, tokens);
+        let tokens = names::declared(language, tokens);
         let tokens = names::settled(language, &fold::constants(&tokens, &self.context.home, &self.context.cwd));
         let tokens = names::settled(language, &fold::constants(&tokens, &self.context.home, &self.context.cwd));
         let tokens = fold::bare_loops(words::spread(language, tokens));

@@ -2,6 +2,9 @@
 
 use super::Seen;
 use super::lex::Token;
+use countersign_plan::inspection::{Unknown, UnknownKind};
+use countersign_plan::tool::Effect;
+
 use crate::inspection::FindingKind;
 use crate::machine::Machine;
 
@@ -113,6 +116,26 @@ fn within_list(before: &[Token]) -> bool {
 }
 
 impl Machine<'_> {
+    /// Code that opens for writing what is not constant, and goes through the disks of the machine.
+    pub(super) fn wipes_disks(&mut self, tokens: &[Token]) {
+        const DISKS: &[&str] = &["sd", "nvme", "vd", "hd", "xvd", "mmcblk", "disk", "mapper", "md", "dm-"];
+        let is_disk = |text: &str| {
+            let disk = text.strip_prefix("/dev/");
+            disk.is_some_and(|name| {
+                DISKS.iter().any(|disk| name.starts_with(disk)) && name.contains(['*', '?', '[', '{', '%'])
+            })
+        };
+        let open = |unknown: &Unknown| unknown.effect == Effect::Update && unknown.kind == UnknownKind::Value;
+        if self.out.unknowns.iter().any(open)
+            && tokens.iter().any(|token| matches!(token, Token::Text(text) | Token::Built(text) if is_disk(text)))
+        {
+            self.find(
+                FindingKind::DestroysDevice,
+                format!("the code of `{}` writes to the disks that it finds", self.by),
+            );
+        }
+    }
+
     /// A removal with all below of something that is not constant. All of the code is looked through once, however often it removes.
     pub(super) fn may_end_everything(&mut self, name: &str, given: Option<&[Token]>, seen: &mut Seen) {
         let home = &self.context.home;

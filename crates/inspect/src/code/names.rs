@@ -185,6 +185,40 @@ pub(super) fn settled(language: Language, tokens: &[Token]) -> Vec<Token> {
 }
 
 /// Whether what follows a name gives it a value.
+/// Declarations of several names, each on its own: `const a = 1, b = 2` (ECMAScript, "Lexical Declarations").
+pub(super) fn declared(language: Language, tokens: Vec<Token>) -> Vec<Token> {
+    let is_word =
+        |token: &Token| matches!(token, Token::Name(name) if matches!(name.as_str(), "const" | "let" | "var"));
+    if language != Language::Node || !tokens.iter().any(is_word) {
+        return tokens;
+    }
+    let mut out: Vec<Token> = Vec::with_capacity(tokens.len());
+    // The word of the declaration that is being read, and how deep it stands.
+    let mut open: Option<(Token, usize)> = None;
+    let mut depth = 0_usize;
+    for (i, token) in tokens.iter().enumerate() {
+        match token {
+            Token::Mark('(' | '[' | '{') => depth += 1,
+            Token::Mark(')' | ']' | '}') => {
+                depth = depth.saturating_sub(1);
+                open = open.filter(|(_, at)| *at <= depth);
+            }
+            Token::Mark(';') => open = open.filter(|(_, at)| *at < depth),
+            // Those of a loop stay together.
+            word if is_word(word) && out.last() != Some(&Token::Mark('(')) => open = Some((word.clone(), depth)),
+            _ => {}
+        }
+        let another = matches!(tokens.get(i + 1..), Some([Token::Name(_), Token::Mark('='), next, ..]) if !matches!(next, Token::Mark('=' | '>')));
+        match (&open, token) {
+            (Some((word, at)), Token::Mark(',')) if *at == depth && another => {
+                out.extend([Token::Mark(';'), word.clone()]);
+            }
+            _ => out.push(token.clone()),
+        }
+    }
+    out
+}
+
 fn assigns(rest: &[Token]) -> bool {
     matches!(rest, [Token::Mark('='), next, ..] if !matches!(next, Token::Mark('=' | '>' | '~')))
         || matches!(rest, [Token::Mark('+' | '-' | '.' | '|' | '&' | '*' | '/' | '%' | '?'), Token::Mark('='), ..])
@@ -408,6 +442,7 @@ impl crate::machine::Machine<'_> {
 
     /// A token of the environment that is for one provider, in code that talks to another.
     pub(super) fn takes_tokens(&mut self, since: usize, tokens: &[Token]) {
+        self.wipes_disks(tokens);
         let mut names: BTreeSet<&str> = BTreeSet::new();
         for token in tokens {
             let name = match token {

@@ -177,6 +177,7 @@ const TAKES: &[&str] = &[
     "delete-tree",
     "rmtree",
     "remove.all(",
+    "walkBottomUp",
     "deleteSync(recursive",
     "delete(recursive",
     "FileUtils.deleteDirectory(",
@@ -209,6 +210,7 @@ const ROOTS: &[&str] = &[
     "getenv \"HOME\"",
     "env(HOME)",
     "user.home\")",
+    "['HOME']",
     "'home-dir",
     "Path.home",
     "$*HOME",
@@ -287,7 +289,9 @@ impl Machine<'_> {
         if says(JOINS) && (shell || says(&["exec ", "open \"|", "eval "]) && tcl) {
             self.find(FindingKind::ReverseShell, format!("the code of `{by}` connects a program to a socket"));
         }
-        if statements(text).iter().any(|statement| takes_home(statement, &self.context.home)) {
+        if statements(text).iter().any(|statement| takes_home(statement, &self.context.home))
+            || takes_what_it_holds(text)
+        {
             let message = format!("the code of `{by}` removes the home folder or the root with all below");
             self.find(FindingKind::DestroysHome, message);
         }
@@ -360,11 +364,32 @@ fn takes_home(statement: &str, home: &str) -> bool {
                     after.is_empty()
                         || after.starts_with([';', '}', '|'])
                         || after.starts_with(".delete")
+                        || after.starts_with(".walk")
                         || after.starts_with("t)")
                 }
             }
         })
     })
+}
+
+/// Whether a name is given the home folder itself, and something is removed in a loop or by a name.
+fn takes_what_it_holds(text: &str) -> bool {
+    const HOMES: &[&str] = &["homedir()", "['HOME']", "[\"HOME\"]", "user.home\")", "getHomeDir()", "user_home!()"];
+    let all = statements(text);
+    let given = |statement: &&&str| {
+        let (_, value) = statement.split_once('=')?;
+        let value = value.trim().trim_end_matches([';', '!', ' ']);
+        HOMES.iter().any(|home| value.ends_with(home) && value.matches(home).count() == 1).then_some(())
+    };
+    let names: Vec<&str> = all
+        .iter()
+        .filter(|statement| given(statement).is_some())
+        .filter_map(|statement| statement.split('=').next()?.split_whitespace().next_back())
+        .collect();
+    // What the name stands for is listed or removed as it is.
+    let taken = |name: &&str| ["(", "readdir(", "walkdir("].iter().any(|call| text.contains(&format!("{call}{name})")));
+    names.iter().any(taken)
+        && all.iter().any(|statement| TAKES.iter().any(|call| statement.contains(call)) && !statement.contains('"'))
 }
 
 /// The constant lines for a shell, and programs with constant words, that calls in a text start.

@@ -132,13 +132,13 @@ impl Machine<'_> {
                     || matches!(word, "-empty" | "-nouser" | "-nogroup")
             })
         };
-        let all = Named { name: only_name(&expression), flat: is_flat(&expression) };
+        let all = Named { names: only_names(&expression), flat: is_flat(&expression) };
         let mut i = 0;
         while let Some(word) = expression.get(i) {
             // An act comes before the tests that stand after it (find(1), "EXPRESSION").
             let before = expression.get(..i).unwrap_or(&[]);
             let filtered = narrows(before);
-            let name = Named { name: only_name(alternative(before)), flat: all.flat };
+            let name = Named { names: only_names(alternative(before)), flat: all.flat };
             i += 1;
             let Some(text) = word.constant() else {
                 self.unknown(
@@ -189,20 +189,26 @@ impl Machine<'_> {
         }
         let sources = std::iter::empty().collect();
         let mut out = Stream { sources, ..Stream::unknown() };
-        out.list(roots.iter().map(|root| found(root, &all)).collect());
+        out.list(roots.iter().flat_map(|root| found(root, &all)).collect());
         out
     }
 
     fn on_found(&mut self, roots: &[Word], filtered: bool, name: &Named, command: &[Word]) {
         for root in roots {
-            let target = found(root, name);
-            let words: Vec<Word> = command.iter().map(|word| word.replace("{}", &target)).collect();
             // A filter narrows what is removed to less than the whole folder.
             let narrowed = filtered && !self.is_root(root);
             let quiet = std::mem::replace(&mut self.narrowed, narrowed);
-            self.start(words, Stream::unknown());
+            for target in self.found(root, name) {
+                let words: Vec<Word> = command.iter().map(|word| word.replace("{}", &target)).collect();
+                self.start(words, Stream::unknown());
+            }
             self.narrowed = quiet;
         }
+    }
+
+    /// What may be found below a root that is more than a project by several names is all of it.
+    fn found(&self, root: &Word, name: &Named) -> Vec<Word> {
+        if name.names.len() > 1 && self.is_root(root) { vec![root.all_below()] } else { found(root, name) }
     }
 
     fn removes_found(&mut self, roots: &[Word], filtered: bool, name: &Named) {
@@ -213,7 +219,7 @@ impl Machine<'_> {
             let narrowed = filtered && !self.is_root(root);
             let before = std::mem::replace(&mut self.narrowed, narrowed);
             if filtered {
-                self.touch_path(Effect::Delete, &found(root, name), true);
+                self.found(root, name).iter().for_each(|target| self.touch_path(Effect::Delete, target, true));
             } else {
                 self.touch_path(Effect::Delete, root, true);
             }
@@ -228,17 +234,22 @@ impl Machine<'_> {
 
 /// What everything that is found is called, and whether it lies in the root itself.
 struct Named {
-    name: Option<String>,
+    names: Vec<String>,
     flat: bool,
 }
 
-/// What may be found below a root: with a name, only what is called so.
-fn found(root: &Word, named: &Named) -> Word {
-    let Some(name) = &named.name else { return root.all_below() };
-    let mut out = if named.flat { root.clone() } else { root.all_below() };
-    out.push_str("/");
-    out.append(&Word::pattern(name));
-    out
+/// What may be found below a root: with names, only what is called so.
+fn found(root: &Word, named: &Named) -> Vec<Word> {
+    if named.names.is_empty() {
+        return vec![root.all_below()];
+    }
+    let called = |name: &String| {
+        let mut out = if named.flat { root.clone() } else { root.all_below() };
+        out.push_str("/");
+        out.append(&Word::pattern(name));
+        out
+    };
+    named.names.iter().map(called).collect()
 }
 
 /// Whether nothing below the folders of a root is looked at: `-maxdepth 1` (find(1), a global option).
@@ -259,26 +270,60 @@ fn alternative(before: &[Word]) -> &[Word] {
     last.and_then(|at| before.get(at + 1..)).unwrap_or(before)
 }
 
-/// The pattern that every name must match: where there is one, and nothing that offers another way.
-fn only_name(expression: &[Word]) -> Option<String> {
-    let words: Option<Vec<&str>> = expression.iter().map(Word::constant).collect();
-    let words = words?;
-    if words.iter().any(|word| matches!(*word, "-o" | "-or" | "!" | "-not" | "," | "(")) {
-        return None;
+/// The patterns one of which every name matches: where there are any, and nothing that offers another way. What is left out
+/// (`-not -path './.git/*'`) only narrows it.
+fn only_names(expression: &[Word]) -> Vec<String> {
+    let Some(words) = expression.iter().map(Word::constant).collect::<Option<Vec<&str>>>() else { return Vec::new() };
+    let mut kept: Vec<&str> = Vec::new();
+    let mut i = 0;
+    while let Some(word) = words.get(i) {
+        let left_out = matches!(*word, "!" | "-not")
+            && words
+                .get(i + 1)
+                .is_some_and(|test| matches!(*test, "-path" | "-ipath" | "-wholename" | "-name" | "-iname"));
+        if left_out {
+            i += 3;
+        } else {
+            kept.push(word);
+            i += 1;
+        }
     }
-    let mut names = words.windows(2).filter_map(|pair| match pair {
-        ["-name", name] => Some((*name).to_owned()),
+    let (open, close) = (kept.iter().position(|word| *word == "("), kept.iter().position(|word| *word == ")"));
+    let (either, rest) = match (open, close) {
+        (Some(open), Some(close)) if open < close => {
+            let inside = kept.get(open + 1..close).unwrap_or_default().to_vec();
+            let mut rest = kept.get(..open).unwrap_or_default().to_vec();
+            rest.extend(kept.get(close + 1..).unwrap_or_default());
+            (inside, rest)
+        }
+        _ => (Vec::new(), kept),
+    };
+    if rest.iter().any(|word| matches!(*word, "-o" | "-or" | "!" | "-not" | "," | "(" | ")")) {
+        return Vec::new();
+    }
+    // Every way must name something.
+    let ways = either.split(|word| matches!(*word, "-o" | "-or")).map(|way| match way {
+        ["-name", name] | ["-type", _, "-name", name] | ["-name", name, "-type", _] => speaking(name),
         _ => None,
     });
-    // A name of signs alone matches anything.
+    let named: Option<Vec<String>> = ways.collect();
+    if let Some(named) = named.filter(|named| !either.is_empty() && !named.is_empty()) {
+        return named;
+    }
+    let mut names = rest.windows(2).filter_map(|pair| match pair {
+        ["-name", name] => Some(*name),
+        _ => None,
+    });
+    let name = names.next().and_then(speaking).filter(|_| either.is_empty());
+    name.filter(|_| names.next().is_none()).into_iter().collect()
+}
+
+/// A name with a letter in it: one of signs alone matches anything.
+fn speaking(name: &str) -> Option<String> {
     let mut class = false;
     let literal = |c: char| {
         class = (class || c == '[') && c != ']';
         !class && c.is_alphanumeric()
     };
-    let name = names.next().filter(|name| !name.contains('/'))?;
-    if !name.chars().any(literal) {
-        return None;
-    }
-    names.next().is_none().then_some(name)
+    (!name.contains('/') && name.chars().any(literal)).then(|| name.to_owned())
 }

@@ -107,10 +107,15 @@ impl Machine<'_> {
         for unknown in inner.unknowns {
             self.unknown(unknown.kind, unknown.effect, unknown.message);
         }
-        let gravest = inner.touches.iter().map(|touch| touch.effect).max();
-        if let Some(effect) = gravest.filter(|effect| !effect.is_harmless()) {
-            let what = format!("{} … {}", self.by, shown.join(" "));
-            self.touch_named(effect, &what);
+        // That a program is run there hides nothing of what else is done.
+        let effects: std::collections::BTreeSet<Effect> = inner.touches.iter().map(|touch| touch.effect).collect();
+        let gravest = effects.last().copied();
+        let changes = |effect: &Effect| matches!(effect, Effect::Create | Effect::Update | Effect::Delete);
+        for effect in effects.into_iter().filter(|effect| !effect.is_harmless()) {
+            if Some(effect) == gravest || (gravest == Some(Effect::Execute) && changes(&effect)) {
+                let what = format!("{} … {}", self.by, shown.join(" "));
+                self.touch_named(effect, &what);
+            }
         }
         tells
     }

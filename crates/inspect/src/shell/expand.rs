@@ -280,6 +280,9 @@ impl Machine<'_> {
         {
             self.decoded.push(text.to_owned());
         }
+        if stream.text.is_none() && is_own_entry(command) {
+            return Word::text(&self.context.home);
+        }
         // A day or a time in a name is one of those names.
         if stream.text.is_none() && !stream.endless && is_moment(command) {
             return Word::pattern("*");
@@ -333,6 +336,23 @@ impl Machine<'_> {
             Ok(None) | Err(_) => vec![raw.to_owned()],
         }
     }
+}
+
+/// Whether a command prints the home folder out of the user's own entry (getent(1), passwd(5)).
+fn is_own_entry(command: &str) -> bool {
+    let command = command.trim();
+    let home = [
+        "cut -d: -f6",
+        "cut -f6 -d:",
+        "cut -d ':' -f 6",
+        "cut -d: -f 6",
+        "awk -F: '{print $6}'",
+        "awk -F: '{ print $6 }'",
+    ];
+    let own = ["$(id -un)", "$(whoami)", "$USER", "${USER}", "$LOGNAME", "$(id -u)", "$UID", "$(logname)"];
+    command.starts_with("getent passwd")
+        && home.iter().any(|end| command.ends_with(end))
+        && own.iter().any(|name| command.contains(name))
 }
 
 /// Whether a command says only a day, a time or numbers, that name nothing else: `date +%F`, `seq -w 1 12`, without anything that a path

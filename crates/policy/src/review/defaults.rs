@@ -250,6 +250,16 @@ fn change(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> Opti
     {
         return None;
     }
+    // "Stop the watcher with pid 48213".
+    if touch.kind == TargetKind::Process
+        && touch.by == By::Command
+        && touch.name.len() > 1
+        && touch.name.bytes().all(|c| c.is_ascii_digit())
+        && request.pinned_goal.is_some_and(|goal| goal::names(Some(goal), &touch.name))
+        && ["stop", "kill", "terminat", "end"].iter().any(|verb| prepared.goal.order(verb))
+    {
+        return None;
+    }
     let Some(seen) = touch.seen() else {
         // A database that is a file is judged as the file.
         let is_file = prepared.derived.touches.iter().any(|t| t.effect == touch.effect && t.seen().is_some());

@@ -102,6 +102,7 @@ pub(super) fn step(view: &View<'_, '_>, i: usize) -> Judged {
         judged.reasons.extend(threats::erased(prepared));
         judged.reasons.extend(packages::from_elsewhere(request, prepared));
         judged.reasons.extend(packages::beside_the_named(request, prepared));
+        judged.reasons.extend(packages::from_nowhere(request, prepared));
         judged.reasons.extend(checks::evidence(steps, i));
         judged.reasons.extend(threats::replaced_too_late(steps, i));
         judged.reasons.extend(sources::banned(request, steps, i));
@@ -373,7 +374,9 @@ fn is_own_undoing(request: &Request<'_>, reason: &Reason, prepared: &Prepared<'_
     // A store with all that is in it is more than what one step makes of it.
     let made = |lost: &effects::Touch| {
         let mut made = prepared.derived.touches.iter().filter(|touch| touch.effect == Effect::Create);
-        made.any(|touch| touch.kind == lost.kind && touch.name == lost.name) && prepared.goal.introduce(&lost.name)
+        let named = made.any(|touch| touch.kind == lost.kind && touch.name == lost.name);
+        (named && prepared.goal.introduce(&lost.name))
+            || (undoing::copies(prepared, rollback, &lost.name) && prepared.goal.name(&lost.name))
     };
     let store = |touch: &effects::Touch| {
         touch.kind == TargetKind::Database && touch.effect == Effect::Delete && !touch.is_open() && !made(touch)

@@ -92,6 +92,33 @@ pub(super) fn from_elsewhere(request: &Request<'_>, step: &Prepared<'_>) -> Opti
     Some(reason.fix("take it from the registry, or name the source in the goal"))
 }
 
+/// A package of a host that nobody knows, which the goal does not name.
+pub(super) fn from_nowhere(request: &Request<'_>, step: &Prepared<'_>) -> Option<Reason> {
+    let unknown = |touch: &&Touch| {
+        let Some(package) = touch.name.strip_prefix("package ").filter(|_| touch.effect == Effect::Execute) else {
+            return false;
+        };
+        // Modules of Go are called by where they are.
+        let host = package
+            .split('/')
+            .next()
+            .filter(|host| host.contains('.') && package.contains('/') && !host.starts_with('.'));
+        let address = if package.contains("://") {
+            package.to_owned()
+        } else {
+            host.map(|_| format!("https://{package}")).unwrap_or_default()
+        };
+        let Ok(endpoint) = Endpoint::of_url(address.trim_start_matches("git+")) else { return false };
+        request.deployment.standing_of_host(&endpoint) == Standing::Other
+            && !step.goal.name(&endpoint.host.to_string())
+            && !super::goal::names_package(request.pinned_goal, package)
+    };
+    let package = step.derived.touches.iter().find(|touch| touch.by == By::Command && unknown(touch))?;
+    let message = format!("the {} comes from a host that nobody knows, and the goal does not name it", package.name);
+    let reason = Reason::new(Code::ExecuteUnanalysed, Decision::Block, message);
+    Some(reason.fix("take it from a registry, or name the source in the goal"))
+}
+
 /// A package that the plan adds to a list beside the one that the goal names.
 pub(super) fn beside_the_named(request: &Request<'_>, step: &Prepared<'_>) -> Option<Reason> {
     let appends = |touch: &&Touch| {

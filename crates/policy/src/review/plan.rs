@@ -36,6 +36,7 @@ pub(super) fn check(request: &Request<'_>, steps: &[Prepared<'_>]) -> Vec<Reason
     }
     reasons.extend(Bounds::of(request.draft.privileges()).excessive(steps, request));
     reasons.extend(threats::order(steps));
+    reasons.extend(threats::said_often(steps));
     reasons.extend(goal::reversed(steps));
     reasons.extend(checks::unchecked_digest(steps));
     reasons.extend(checks::checked_too_late(steps));

@@ -55,6 +55,13 @@ pub(super) fn as_wanted(request: &Request<'_>, prepared: &Prepared<'_>, finding:
     if torn {
         reason.decision = Decision::RequireApproval;
     }
+    // Of a kind, everything is more than what a goal names of it.
+    let whole = finding.message.trim_end_matches(" takes away everything of a kind").trim_matches('`');
+    let named_only = whole.split_whitespace().any(|word| matches!(word, "--all" | "-A" | "--all-namespaces"))
+        && !prepared.goal.speak_of("all every whole everything entire");
+    if named_only && finding.code == Code::ResourceCatastrophic {
+        return reason;
+    }
     if ((is_database && spoken) || (by_program && prepared.goal.speak_of(goal::EMPTYING))) && !less {
         reason.decision = Decision::RequireApproval;
     }
@@ -69,7 +76,9 @@ pub(super) fn as_wanted(request: &Request<'_>, prepared: &Prepared<'_>, finding:
     }
     // "Put that one file back to how it was committed": what the goal names, and what a snapshot would bring back.
     let thrown = finding.message.split_once("throws away what was not committed of ").map(|(_, path)| path);
-    let named = |path: &str| goal::is_file_name(path) && goal::names(request.pinned_goal, path);
+    let thrown =
+        thrown.or_else(|| finding.message.strip_prefix("`git checkout ").and_then(|rest| rest.strip_suffix('`')));
+    let named = |path: &str| (goal::is_file_name(path) || path.contains('/')) && goal::names(request.pinned_goal, path);
     // Of another commit than the last one the goal would have to speak.
     let of_another = |args: String| ["--so", " -s", "\"-s", "~", "^"].iter().any(|sign| args.contains(sign));
     let last = prepared.args.literal().is_some_and(|args| !of_another(args.to_string()));
@@ -79,8 +88,9 @@ pub(super) fn as_wanted(request: &Request<'_>, prepared: &Prepared<'_>, finding:
         && prepared.reversible_by == super::ReversibleBy::Snapshot
         && thrown.is_some_and(named)
         && prepared.goal.paths().count() == 1
-        && prepared.goal.speak_of("committed head uncommitted")
-        && (prepared.goal.order("restor revert undo discard reset") || prepared.goal.speak_of("back"))
+        && (prepared.goal.speak_of("committed head uncommitted")
+            || request.pinned_goal.is_some_and(|goal| goal.to_lowercase().contains("last commit")))
+        && (prepared.goal.order("restor revert undo discard reset throw") || prepared.goal.speak_of("back"))
         && !forced
     {
         reason.decision = Decision::Allow;

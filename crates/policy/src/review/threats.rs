@@ -1,5 +1,7 @@
 //! Ways to bend a plan that no single step shows: effects in an order that undoes their safety net, expectations that cannot fail.
 
+use std::collections::BTreeMap;
+
 use countersign_plan::tool::Effect;
 use countersign_plan::value::Expr;
 use countersign_plan::verdict::{Code, Decision, Reason};
@@ -306,4 +308,33 @@ pub(super) fn erased(step: &Prepared<'_>) -> Option<Reason> {
     }
     let message = format!("`{eraser}` overwrites what it removes, and the goal asks for no such thing");
     Some(Reason::new(Code::GoalUnasked, Decision::RequireApproval, message).fix("remove it so that it can be put back"))
+}
+
+/// The third and later messages of one kind to one receiver, where the goal says nothing of several.
+pub(super) fn said_often(steps: &[Prepared<'_>]) -> Vec<Reason> {
+    let tells = |step: &Prepared<'_>| step.derived.touches.iter().any(|touch| touch.effect == Effect::Send);
+    // What is said is no part of whom it is said to.
+    let receiver = |step: &Prepared<'_>| -> Option<String> {
+        let Expr::Object(members) = &step.args else { return None };
+        let named = members.iter().filter_map(|(key, value)| match value {
+            Expr::From { step, .. } => Some(format!("{key}={step}")),
+            value => value.literal()?.as_str().filter(|text| !text.contains(' ')).map(|text| format!("{key}={text}")),
+        });
+        let named: Vec<String> = named.collect();
+        (!named.is_empty()).then(|| format!("{} {}", step.step.action, named.join(" ")))
+    };
+    let mut said: BTreeMap<String, usize> = BTreeMap::new();
+    let mut reasons = Vec::new();
+    for step in steps.iter().filter(|step| tells(step) && step.tool.is_some()) {
+        let Some(receiver) = receiver(step) else { continue };
+        let times = said.entry(receiver).or_default();
+        *times += 1;
+        if *times > 2 && !step.goal.speak_of("each every all both several three four five six times per messages mails")
+        {
+            let message = format!("`{}` would tell the same receiver for the {times}. time", step.step.action);
+            let reason = Reason::new(Code::GoalUnasked, Decision::RequireApproval, message);
+            reasons.push(reason.fix("say it in one message").at(&step.step.id));
+        }
+    }
+    reasons
 }

@@ -143,11 +143,27 @@ pub(super) fn store_lost(step: &Prepared<'_>, rollback: &Prepared<'_>) -> Option
     };
     let lost = rollback.derived.touches.iter().find(|touch| whole(touch) && all(&touch.name))?;
     let makes = step.step.action.as_str().split(['_', '-', '.']).any(|part| MAKING.split(' ').any(|one| one == part));
-    if makes || step.goal.introduce(&lost.name) {
+    if makes || copies(step, rollback, &lost.name) || step.goal.introduce(&lost.name) {
         return None;
     }
     let message = format!("it would remove all of {}, which the step does not make", lost.name);
     Some(Reason::new(Code::PlanRollbackElsewhere, Decision::Block, message))
+}
+
+/// Whether the step makes a copy under a name that it gives it, and the rollback removes the copy of that name.
+pub(super) fn copies(step: &Prepared<'_>, rollback: &Prepared<'_>, name: &str) -> bool {
+    let kind = |one: &str| ["snapshot", "backup", "dump", "copy"].into_iter().find(|kind| one.contains(kind));
+    let under = |args: &Expr| -> Vec<String> {
+        let args = args.literal();
+        let members = args.as_ref().and_then(serde_json::Value::as_object).into_iter().flatten();
+        members.filter(|(_, value)| value.as_str() == Some(name)).map(|(key, _)| key.clone()).collect()
+    };
+    let (made, lost) = (under(&step.args), under(&rollback.args));
+    kind(step.step.action.as_str()).is_some_and(|made| kind(rollback.step.action.as_str()) == Some(made))
+        && step.group().is_some()
+        && step.group() == rollback.group()
+        && made.len() == 1
+        && made == lost
 }
 
 /// Whether something is there after the step that was not there before: only that may be gone again.

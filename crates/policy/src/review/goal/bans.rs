@@ -311,6 +311,10 @@ pub(super) fn of(goal: &Goal) -> Vec<Ban> {
             }
             // A copy is kept of what may go.
             ("keep", "a" | "one") if has("copy backup", next(2)) => {}
+            // "Keep the rest of the cache": all that is not named.
+            ("keep", "the") if has("others rest remaining", next(2)) => {
+                bans.push(Ban { others: true, ..Ban::on(Act::Remove, Vec::new()) });
+            }
             ("keep", _) => {
                 // "Keep a copy of demo, throw away demo/*.json": what goes does not stay.
                 let goes = |w: &Word| w.clause != word.clause && w.orders() && w.is(super::REMOVAL);

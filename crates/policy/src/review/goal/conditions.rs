@@ -61,6 +61,8 @@ pub(super) fn conditions(words: &[Word]) -> (bool, bool) {
             || (one.text == "not" && has("before until", &two.text))
             // "Once its list checks out"
             || (one.text == "once" && has("the its their all both every each everything", &two.text))
+            // "When they are green, copy it; when red, stop"
+            || (one.text == "when" && has("they red green clean ok okay both everything", &two.text))
             || (one.text == "soon" && two.text == "as")
             || (one.text == "after" && has("it they", &two.text))
             || (one.text == "before" && has("anything any you", &two.text))

@@ -142,7 +142,9 @@ impl Act {
                 let own = tool.is_some_and(|tool| !matches!(tool.driver, Driver::Builtin(_)));
                 let line =
                     tool.is_some_and(|tool| tool.effect == Effect::Execute) && prepared.step.action.as_str() != "git";
-                (own && !effect.is_harmless()) || (line && touch.by == By::Command && !effect.is_harmless())
+                // To fetch and to unpack something is not to run it.
+                let writes = touch.seen().is_some() && matches!(effect, Effect::Create | Effect::Update);
+                (own && !effect.is_harmless()) || (line && touch.by == By::Command && !effect.is_harmless() && !writes)
             }
         }
     }

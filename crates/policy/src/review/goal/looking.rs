@@ -63,6 +63,11 @@ pub(in crate::review) fn beyond_a_look(request: &Request<'_>, prepared: &Prepare
         let job = touch.name.split(' ').next().is_some_and(|name| has(SUBMITTING, name));
         looks && job && touch.by == By::Command && touch.effect == Effect::Execute && touch.kind == TargetKind::Record
     };
+    if looks && let Some(task) = task_of_console(prepared) {
+        let message = format!("`{task}` does something, but the goal only asks to look at something");
+        let reason = Reason::new(Code::GoalUnasked, Decision::RequireApproval, message);
+        return Some(reason.fix("say in the goal what is to be done"));
+    }
     let touches = &prepared.derived.touches;
     let mut changed = touches.iter().filter(changes).filter(|touch| elsewhere(touch) || edited(touch));
     let touch = changed.next().or_else(|| touches.iter().find(submitted))?;
@@ -70,6 +75,21 @@ pub(in crate::review) fn beyond_a_look(request: &Request<'_>, prepared: &Prepare
     Some(
         Reason::new(Code::GoalUnasked, Decision::RequireApproval, message).fix("say in the goal what is to be changed"),
     )
+}
+
+/// The task that a line has a project's console do, where that is none that shows or tries something.
+fn task_of_console(prepared: &Prepared<'_>) -> Option<String> {
+    const CONSOLES: [&str; 4] = ["manage.py", "artisan", "bin/console", "bin/rails"];
+    const SHOWING: &str = "test tests check show list status plan help version about routes route notes stats sqlmigrate showmigrations         diffsettings inspectdb runserver serve server shell tinker console runner findstatic debug lint validate dump router config env         view views cache describe get info print count report explain about middleware";
+    let args = crate::flow::fill(&prepared.args);
+    let line = args.get("command")?.as_str()?;
+    let words: Vec<&str> = line.split_whitespace().map(|word| word.trim_matches(['\'', '"', ';'])).collect();
+    let tries = ["--check", "--dry-run", "--plan", "--help", "--pretend", "--list", "-h"];
+    let (at, console) = words.iter().enumerate().find(|(_, word)| CONSOLES.iter().any(|name| word.ends_with(name)))?;
+    let task = words.get(at + 1).filter(|task| task.starts_with(|c: char| c.is_ascii_alphabetic()))?;
+    let shows = task.split([':', '_', '-']).any(|part| has(SHOWING, part));
+    let tried = words.iter().skip(at).any(|word| tries.contains(word));
+    (!shows && !tried).then(|| format!("{console} {task}"))
 }
 
 impl Wishes {

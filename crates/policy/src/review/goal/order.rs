@@ -161,8 +161,28 @@ fn parts<'a>(goal: &'a str) -> Vec<&'a str> {
             text.get(at..at + len) == Some(" before ")
                 && text.get(..at).is_some_and(|s| s.ends_with(['.', '!', ';', ':']))
         };
+        // "Back to 15 if it isn't 200 afterwards": what is looked at then.
+        let afterwards = |at: usize, len: usize| {
+            let clause =
+                |text: &'static str, rest: &str| rest.split([',', '.', ';']).next().unwrap_or("").contains(text);
+            let before = text.get(..at).unwrap_or("");
+            let before = before.rsplit([',', ';', ':']).next().unwrap_or("");
+            match text.get(at..at + len) {
+                Some(" if ") => {
+                    let rest = text.get(at + len..).unwrap_or("");
+                    rest.split([',', ';']).next().unwrap_or("").trim_end_matches('.').ends_with(" afterwards")
+                }
+                Some(" afterwards ") => clause(" if ", before),
+                _ => false,
+            }
+        };
         let found = found.filter(|(at, len)| {
-            !often(*at, *len) && !follows(*at, *len) && !whole(*at) && !own(*at) && !leads(*at, *len)
+            !afterwards(*at, *len)
+                && !often(*at, *len)
+                && !follows(*at, *len)
+                && !whole(*at)
+                && !own(*at)
+                && !leads(*at, *len)
         });
         found.min_by_key(|(at, len)| (*at, std::cmp::Reverse(*len)))
     };
