@@ -118,6 +118,11 @@ fn of_bats(text: &str) -> Option<String> {
 
 fn of_kind(name: &str, text: &str, context: &Context) -> Inspection {
     let bats = of_bats(text);
+    // Of languages that are not read only what is grave is known.
+    let suffix = name.rsplit('.').next().unwrap_or("");
+    if matches!(suffix, "R" | "r" | "Rprofile" | "jl" | "dart") {
+        return Inspection { unknowns: Vec::new(), ..crate::code::code(Language::Other, text, context) };
+    }
     let mut out = match language(name, text) {
         Some(_) if bats.is_some() => crate::code::code(Language::Shell, &bats.unwrap_or_default(), context),
         Some(language) => crate::code::code(language, text, context),
@@ -418,6 +423,11 @@ impl Machine<'_> {
         for flow in inner.flows.iter().filter(sends) {
             self.touch_other(Effect::Send, TargetKind::Host, flow.to.clone());
             self.out.flow(flow.clone());
+        }
+        // A shell on a socket is for nobody who may be asked, whoever starts it.
+        let shell = inner.findings.iter().find(|finding| finding.kind == FindingKind::ReverseShell);
+        if let Some(shell) = shell.filter(|_| !by_itself) {
+            self.find(FindingKind::ReverseShell, format!("{name} would, once it is run: {}", shell.message));
         }
         if by_itself {
             self.absorb_grave(inner);

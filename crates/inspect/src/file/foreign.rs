@@ -19,6 +19,7 @@ const STARTS: &[&str] = &[
     "ProcessBuilder(",
     "Process.Start(",
     "execSync(",
+    "execute_command_line(",
     "execl(",
     "execlp(",
     "execvp(",
@@ -77,7 +78,7 @@ pub(super) fn compiled(name: &str, text: &str, context: &Context) -> Option<Insp
     let suffix = name.rsplit('/').next().and_then(|last| last.rsplit_once('.')).map_or("", |(_, suffix)| suffix);
     let known = [
         "go", "rs", "c", "cc", "cpp", "cxx", "h", "hpp", "java", "kt", "kts", "cs", "swift", "scala", "ts", "tsx",
-        "mts", "zig", "d", "nim",
+        "mts", "zig", "d", "nim", "f90", "f95", "f03", "f08", "f",
     ];
     if !known.contains(&suffix) {
         return None;
@@ -103,7 +104,8 @@ pub(super) fn compiled(name: &str, text: &str, context: &Context) -> Option<Insp
     for call in started {
         let call = call.split([';', '\n']).next().unwrap_or(call);
         // Every second part stands in quotes.
-        let words: Vec<&str> = call.split('"').skip(1).step_by(2).collect();
+        let quote = if call.contains('"') { '"' } else { '\'' };
+        let words: Vec<&str> = call.split(quote).skip(1).step_by(2).collect();
         let line =
             words.iter().find(|word| word.contains(' ')).map_or_else(|| words.join(" "), |line| (*line).to_owned());
         let inner = crate::shell::shell(&line, context);
@@ -300,6 +302,17 @@ impl Machine<'_> {
         if statements(text).into_iter().any(fetched) {
             self.find(FindingKind::DownloadAndExecute, format!("the code of `{by}` runs what a host sends"));
         }
+        let decoded = |statement: &str| {
+            statement.to_ascii_lowercase().contains("base64") && EVALUATES.iter().any(|call| statement.contains(call))
+        };
+        if statements(text).into_iter().any(decoded) {
+            self.find(FindingKind::DecodeAndExecute, format!("the code of `{by}` runs what it decodes"));
+        }
+        if (text.contains("repeat") || text.contains("while (TRUE)") || text.contains("while true"))
+            && (text.contains("mcfork(") || text.contains("mcparallel("))
+        {
+            self.find(FindingKind::ForkBomb, format!("the code of `{by}` starts itself without end"));
+        }
         for line in lines.into_iter().take(MAX_CALLS) {
             self.judge_line(&line);
         }
@@ -374,20 +387,30 @@ fn takes_home(statement: &str, home: &str) -> bool {
 
 /// Whether a name is given the home folder itself, and something is removed in a loop or by a name.
 fn takes_what_it_holds(text: &str) -> bool {
-    const HOMES: &[&str] = &["homedir()", "['HOME']", "[\"HOME\"]", "user.home\")", "getHomeDir()", "user_home!()"];
+    const HOMES: &[&str] = &[
+        "homedir()",
+        "['HOME']",
+        "[\"HOME\"]",
+        "user.home\")",
+        "getHomeDir()",
+        "user_home!()",
+        "path.expand(\"~\")",
+        "normalizePath(\"~\")",
+        "Sys.getenv(\"HOME\")",
+    ];
     let all = statements(text);
     let given = |statement: &&&str| {
-        let (_, value) = statement.split_once('=')?;
+        let (_, value) = statement.split_once("<-").or_else(|| statement.split_once('='))?;
         let value = value.trim().trim_end_matches([';', '!', ' ']);
         HOMES.iter().any(|home| value.ends_with(home) && value.matches(home).count() == 1).then_some(())
     };
     let names: Vec<&str> = all
         .iter()
         .filter(|statement| given(statement).is_some())
-        .filter_map(|statement| statement.split('=').next()?.split_whitespace().next_back())
+        .filter_map(|statement| statement.split("<-").next()?.split('=').next()?.split_whitespace().next_back())
         .collect();
     // What the name stands for is listed or removed as it is.
-    let taken = |name: &&str| ["(", "readdir(", "walkdir("].iter().any(|call| text.contains(&format!("{call}{name})")));
+    let taken = |name: &&str| [")", ","].iter().any(|end| text.contains(&format!("({name}{end}")));
     names.iter().any(taken)
         && all.iter().any(|statement| TAKES.iter().any(|call| statement.contains(call)) && !statement.contains('"'))
 }

@@ -427,8 +427,9 @@ impl Machine<'_> {
     /// input is not read.
     fn compiles(&mut self, base: &str, rest: &[Word]) {
         const COMPILE: &[&str] = &[
-            "go", "gcc", "g++", "cc", "c++", "clang", "clang++", "tcc", "rustc", "javac", "java", "kotlinc", "kotlin",
-            "swift", "swiftc", "scala", "csc", "tsx", "ts-node", "deno", "bun", "zig", "nim", "dmd", "ldc2", "dotnet",
+            "go", "gcc", "gfortran", "flang", "gdc", "ldc2", "g++", "cc", "c++", "clang", "clang++", "tcc", "rustc",
+            "javac", "java", "kotlinc", "kotlin", "swift", "swiftc", "scala", "csc", "tsx", "ts-node", "deno", "bun",
+            "zig", "nim", "dmd", "ldc2", "dotnet",
         ];
         if !COMPILE.contains(&base) {
             return;
