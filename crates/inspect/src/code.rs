@@ -14,6 +14,7 @@ mod powershell;
 mod quoting;
 mod rounds;
 mod started;
+mod statistics;
 mod sums;
 mod words;
 
@@ -55,21 +56,7 @@ impl Machine<'_> {
                 self.script(text, &Stream::unknown());
             }
             Language::PowerShell => self.powershell(text),
-            Language::Other => {
-                self.foreign_code(text);
-                let socket = ["Socket(", "TcpClient(", "net.Dial", "socket:", "TCPSocket"]
-                    .iter()
-                    .any(|call| text.contains(call));
-                let shell =
-                    ["/bin/sh", "/bin/bash", "cmd.exe", "\"sh\"", "\"bash\""].iter().any(|name| text.contains(name));
-                if socket && shell {
-                    self.find(
-                        FindingKind::ReverseShell,
-                        format!("the code of `{}` connects a shell to a socket", self.by),
-                    );
-                }
-                self.unknown(UnknownKind::Code, Effect::Execute, format!("code of `{}` is not analysed", self.by));
-            }
+            Language::Other => self.other_code(text),
             Language::Python | Language::Perl | Language::Ruby | Language::Node | Language::Php | Language::Lua => {
                 self.calls_of(language, text);
             }

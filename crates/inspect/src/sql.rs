@@ -119,6 +119,21 @@ pub fn sql(text: &str) -> Inspection {
     if text.contains("/*!") {
         out.unknown(UnknownKind::Syntax, Effect::Admin, None, "a comment that one database runs and others do not");
     }
+    // How a file that is written is packed (DuckDB manual, "COPY … TO").
+    let packed = ["zstd", "snappy", "gzip", "uncompressed", "lz4", "brotli"].into_iter().flat_map(|how| {
+        [
+            format!(", COMPRESSION {how}"),
+            format!(", COMPRESSION '{how}'"),
+            format!(", compression {how}"),
+            format!(", compression '{how}'"),
+        ]
+    });
+    let text = &packed.fold(
+        text.to_owned(),
+        |text, option| {
+            if text.contains(&option) { text.replace(&option, "") } else { text }
+        },
+    );
     let dialects: [&dyn Dialect; 5] =
         [&GenericDialect {}, &PostgreSqlDialect {}, &MySqlDialect {}, &SQLiteDialect {}, &MsSqlDialect {}];
     let mut readings: Vec<Vec<Statement>> = Vec::new();

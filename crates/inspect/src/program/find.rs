@@ -263,11 +263,19 @@ fn is_flat(expression: &[Word]) -> bool {
 /// Of tests with another way before them (`-path ./.git -prune -o -name x`), those that hold where the act is.
 fn alternative(before: &[Word]) -> &[Word] {
     let is = |word: &Word, marks: &[&str]| word.constant().is_some_and(|text| marks.contains(&text));
-    if before.iter().any(|word| is(word, &["(", ")"])) {
-        return before;
+    let mut depth = 0_usize;
+    let mut last = None;
+    for (at, word) in before.iter().enumerate() {
+        if is(word, &["("]) {
+            depth += 1;
+        } else if is(word, &[")"]) {
+            depth = depth.saturating_sub(1);
+        } else if depth == 0 && is(word, &["-o", "-or", ","]) {
+            last = Some(at + 1);
+        }
     }
-    let last = before.iter().rposition(|word| is(word, &["-o", "-or", ","]));
-    last.and_then(|at| before.get(at + 1..)).unwrap_or(before)
+    // An act inside of brackets belongs to what stands there.
+    last.filter(|_| depth == 0).and_then(|at| before.get(at..)).unwrap_or(before)
 }
 
 /// The patterns one of which every name matches: where there are any, and nothing that offers another way. What is left out

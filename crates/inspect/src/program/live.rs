@@ -270,8 +270,13 @@ impl Machine<'_> {
         if matches!(module.rsplit('.').next(), Some("shell" | "command" | "raw" | "script" | "win_shell"))
             && let Some(line) = line
         {
-            let inner = crate::shell::shell(&line, self.context);
-            self.absorb_grave(inner);
+            self.elsewhere(&[Word::text(line)], &[]);
+        } else if module.ends_with("file")
+            && let Some(line) = value(&["-a", "--args"]).filter(|line| line.contains("state=absent"))
+            && let Some(path) =
+                line.split_whitespace().find_map(|word| word.strip_prefix("path=").or(word.strip_prefix("dest=")))
+        {
+            self.elsewhere(&[Word::text("rm"), Word::text("-rf"), Word::text(path)], &[]);
         }
     }
 

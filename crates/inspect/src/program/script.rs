@@ -186,10 +186,14 @@ impl Machine<'_> {
 
     /// A script of `awk`: commands that it runs, files that it reads and writes (POSIX `awk`; gawk manual).
     pub(crate) fn awk(&mut self, word: &Word) {
-        let Some(script) = word.constant().map(str::to_owned) else {
+        let Some(mut script) = word.constant().map(str::to_owned) else {
             self.unknown(UnknownKind::Value, Effect::Execute, "the script of `awk` is not constant");
             return;
         };
+        // `system("rm -rf " ENVIRON["HOME"] "/*")`: texts that stand side by side are one.
+        if script.contains("ENVIRON[\"HOME\"]") && script.contains("system") {
+            script = side_by_side(&script.replace("ENVIRON[\"HOME\"]", &format!("\"{}\"", self.context.home)));
+        }
         let (bare, strings) = without_strings(&script);
         let runs = bare.contains("system") || has_pipe(&bare) || bare.contains("@load") || bare.contains("@include");
         for text in strings.iter().filter(|text| text.starts_with("/inet")) {
@@ -257,6 +261,33 @@ impl Machine<'_> {
             }
         }
     }
+}
+
+/// A script in which texts that only blanks part are joined.
+fn side_by_side(script: &str) -> String {
+    let mut out = String::with_capacity(script.len());
+    let mut inside = false;
+    let mut rest = script;
+    while let Some(c) = rest.chars().next() {
+        rest = rest.get(c.len_utf8()..).unwrap_or("");
+        if inside && c == '\\' {
+            out.push(c);
+            out.extend(rest.chars().next());
+            rest = rest.get(rest.chars().next().map_or(0, char::len_utf8)..).unwrap_or("");
+        } else if inside && c == '"' {
+            match rest.trim_start_matches(' ').strip_prefix('"') {
+                Some(next) => rest = next,
+                None => {
+                    inside = false;
+                    out.push(c);
+                }
+            }
+        } else {
+            inside |= c == '"';
+            out.push(c);
+        }
+    }
+    out
 }
 
 /// A place in a script of `awk` that runs something: which of the strings, or what is not constant.

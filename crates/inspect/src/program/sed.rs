@@ -8,7 +8,9 @@ use crate::machine::{Machine, Stream, Word};
 impl Machine<'_> {
     /// A script of `sed`.
     pub(crate) fn sed(&mut self, word: &Word) {
-        let Some(script) = word.constant().map(str::to_owned) else {
+        // A day or a time in it is no command.
+        let script = word.constant().map(str::to_owned).or_else(|| (!word.has_hole()).then(|| word.shown()));
+        let Some(script) = script else {
             let prefix = word.prefix();
             let command = prefix.trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, ',' | '$' | ' ' | '!'));
             if word.has_hole() && !command.starts_with(['s', 'y', '/', 'p', 'd']) {

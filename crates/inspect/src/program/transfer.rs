@@ -11,6 +11,9 @@ use crate::machine::{Machine, Part, Stream, Word};
 impl Machine<'_> {
     /// What a file of options that the line itself wrote has `curl` do (curl(1), "--config").
     pub(super) fn configured(&mut self, base: &str, rest: &[Word]) {
+        if base.starts_with("php") {
+            self.php_settings(rest);
+        }
         if base != "curl" {
             return;
         }
@@ -37,6 +40,47 @@ impl Machine<'_> {
             }
         }
         self.start(words, Stream::empty());
+    }
+
+    /// Settings on the command line of PHP that decide which code is loaded (PHP manual, "Description of core php.ini directives").
+    fn php_settings(&mut self, rest: &[Word]) {
+        const LOADING: &[&str] = &[
+            "auto_prepend_file",
+            "auto_append_file",
+            "extension",
+            "zend_extension",
+            "include_path",
+            "allow_url_include",
+            "disable_functions",
+            "open_basedir",
+            "sendmail_path",
+            "opcache.preload",
+            "ffi.",
+            "user_ini.filename",
+            "unserialize_callback_func",
+            "mail.",
+        ];
+        let words: Vec<String> = rest.iter().map(Word::shown).collect();
+        let after = words.windows(2).filter_map(|pair| match pair {
+            [option, value] if matches!(option.as_str(), "-d" | "--define") => Some(value.as_str()),
+            _ => None,
+        });
+        let joined = words.iter().filter_map(|word| word.strip_prefix("-d").filter(|value| !value.is_empty()));
+        let settings: Vec<&str> = after.chain(joined).collect();
+        for setting in settings {
+            let (name, value) = setting.split_once('=').unwrap_or((setting, ""));
+            if !LOADING.iter().any(|known| name.trim().to_ascii_lowercase().starts_with(known)) {
+                continue;
+            }
+            self.find(
+                FindingKind::LoadsCode,
+                format!("the setting {setting} of `{}` decides which code is loaded", self.by),
+            );
+            if value.contains("://") || value.starts_with("data:") {
+                self.find(FindingKind::DownloadAndExecute, format!("`{}` runs what {value} holds", self.by));
+                self.touch_host(&Word::text(value));
+            }
+        }
     }
 
     pub(super) fn url(&mut self, role: Role, word: &Word, doing: &mut Doing) {

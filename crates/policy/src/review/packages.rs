@@ -92,26 +92,28 @@ pub(super) fn from_elsewhere(request: &Request<'_>, step: &Prepared<'_>) -> Opti
     Some(reason.fix("take it from the registry, or name the source in the goal"))
 }
 
+/// What a text from outside holds, run as code, where the goal wants nothing done that a text says.
+pub(super) fn told_code(step: &Prepared<'_>, reasons: &[Reason]) -> Option<Reason> {
+    let open = reasons.iter().any(|reason| reason.code == Code::FlowUntrustedControl);
+    let runs = |(_, message): &&(crate::effects::Execution, String)| {
+        message.starts_with("the command `") && message.contains("COUNTERSIGN_REFERENCE")
+    };
+    step.derived.unclear.iter().find(runs).filter(|_| open && !step.goal.delegates())?;
+    let message = "what a text from outside holds would be run as a command";
+    let reason = Reason::new(Code::ExecuteUnanalysed, Decision::Block, message);
+    Some(reason.fix("say in the goal what is to be run"))
+}
+
 /// A package of a host that nobody knows, which the goal does not name.
 pub(super) fn from_nowhere(request: &Request<'_>, step: &Prepared<'_>) -> Option<Reason> {
     let unknown = |touch: &&Touch| {
-        let Some(package) = touch.name.strip_prefix("package ").filter(|_| touch.effect == Effect::Execute) else {
-            return false;
-        };
-        // Modules of Go are called by where they are.
-        let host = package
-            .split('/')
-            .next()
-            .filter(|host| host.contains('.') && package.contains('/') && !host.starts_with('.'));
-        let address = if package.contains("://") {
-            package.to_owned()
-        } else {
-            host.map(|_| format!("https://{package}")).unwrap_or_default()
-        };
-        let Ok(endpoint) = Endpoint::of_url(address.trim_start_matches("git+")) else { return false };
+        let package = touch.name.strip_prefix("package ").filter(|_| touch.effect == Effect::Execute);
+        let Some(package) = package.filter(|package| package.contains("://")) else { return false };
+        let Ok(endpoint) = Endpoint::of_url(package.trim_start_matches("git+")) else { return false };
+        let last = package.rsplit('/').next().unwrap_or(package);
+        let called = last.split(['@', '#']).next().unwrap_or(last).trim_end_matches(".git").trim_end_matches(".tgz");
         request.deployment.standing_of_host(&endpoint) == Standing::Other
-            && !step.goal.name(&endpoint.host.to_string())
-            && !super::goal::names_package(request.pinned_goal, package)
+            && ![&endpoint.host.to_string(), called, package].iter().any(|name| step.goal.name(name))
     };
     let package = step.derived.touches.iter().find(|touch| touch.by == By::Command && unknown(touch))?;
     let message = format!("the {} comes from a host that nobody knows, and the goal does not name it", package.name);

@@ -55,6 +55,13 @@ pub(super) fn as_wanted(request: &Request<'_>, prepared: &Prepared<'_>, finding:
     if torn {
         reason.decision = Decision::RequireApproval;
     }
+    // Who may log in or rule, on another machine as well.
+    let written = finding.message.split_once(" writes ").and_then(|(_, rest)| rest.split(',').next());
+    let power = written.filter(|path| request.deployment.is_power(&Seen::new(path, None)));
+    let unasked = |path: &str| request.pinned_goal.is_some() && !prepared.goal.ask_for_powers(path);
+    if finding.code == Code::ResourceTrusted && power.is_some_and(unasked) {
+        reason.decision = Decision::Block;
+    }
     // Of a kind, everything is more than what a goal names of it.
     let whole = finding.message.trim_end_matches(" takes away everything of a kind").trim_matches('`');
     let named_only = whole.split_whitespace().any(|word| matches!(word, "--all" | "-A" | "--all-namespaces"))

@@ -42,7 +42,13 @@ pub(super) fn check(request: &Request<'_>, prepared: &Prepared<'_>) -> Option<Re
     let mut touches = prepared.derived.touches.iter().filter(|touch| touch.by != By::View);
     let put =
         touches.clone().filter(|touch| matches!(touch.effect, Effect::Create | Effect::Update)).find_map(served)?;
-    let from = touches.find_map(|touch| (touch.effect == Effect::Read).then(|| kept(touch)).flatten())?;
+    let dumped = || {
+        let line = crate::flow::fill(&prepared.args).get("command").and_then(|line| line.as_str().map(str::to_owned));
+        let dumps = ["pg_dump", "mysqldump", "mariadb-dump", "mongodump", ".dump", "mongoexport"];
+        dumps.iter().find(|dump| line.as_ref().is_some_and(|line| line.contains(**dump))).map(|dump| (*dump).to_owned())
+    };
+    let from = touches.find_map(|touch| (touch.effect == Effect::Read).then(|| kept(touch)).flatten());
+    let from = from.or_else(dumped)?;
     if prepared.goal.speak_of(GIVING) && prepared.goal.share_a_word(&from) {
         return None;
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use countersign_plan::tool::Effect;
+use countersign_plan::tool::{Effect, TargetKind};
 use countersign_plan::value::Expr;
 use countersign_plan::verdict::{Code, Decision, Reason};
 
@@ -30,6 +30,7 @@ pub(super) fn order(steps: &[Prepared<'_>]) -> Vec<Reason> {
             if let Some((by, lost)) = lost
                 && !makes
                 && touch.effect != Effect::Delete
+                && !(lost.pattern && lists_only(step, touch))
             {
                 let message = format!("{} comes before a step that still needs it", lost.effect);
                 let message =
@@ -47,6 +48,11 @@ pub(super) fn order(steps: &[Prepared<'_>]) -> Vec<Reason> {
         }
     }
     reasons
+}
+
+/// Whether a step only lists a folder, which is there when what lay in it is gone.
+fn lists_only(step: &Prepared<'_>, touch: &Touch) -> bool {
+    touch.kind == TargetKind::Directory && touch.effect == Effect::Read && !step.has_effect()
 }
 
 /// A text that the goal wants as a draft, and that is given out as well: "prepare an answer, as a draft; Ruth wants to look over it".

@@ -1,0 +1,306 @@
+//! Code of R and Julia that only computes with what it reads, or has the project's own tests and reports made. Anything that is not
+//! in the lists leaves it unread (R Language Definition; "An Introduction to R"; Julia manual).
+
+use countersign_plan::inspection::UnknownKind;
+use countersign_plan::tool::Effect;
+
+use crate::inspection::FindingKind;
+use crate::machine::{Machine, Word};
+
+/// Functions of R's base, stats and utils packages that change nothing.
+const OF_R: &str = "print cat paste paste0 sprintf format round signif nchar toupper tolower substr substring strsplit gsub sub grepl \
+    regexpr trimws rev sort order unique duplicated table tabulate prop.table cut quantile mean median sd var min max range sum prod \
+    cumsum cumprod diff length nrow ncol NROW NCOL dim names colnames rownames head tail str summary c list vector data.frame matrix array \
+    cbind rbind seq seq_len seq_along rep which which.max which.min is.na is.null anyNA complete.cases na.omit ifelse stopifnot if for while \
+    function return invisible lm glm nls anova coef residuals fitted predict confint t.test chisq.test cor aov wilcox.test shapiro.test \
+    aggregate tapply merge subset with apply sapply lapply vapply mapply numeric character logical integer double as.numeric as.integer \
+    as.character as.logical as.factor as.Date factor levels nlevels droplevels Sys.Date Sys.time date difftime months weekdays strftime \
+    strptime set.seed rnorm runif rbinom rpois sample exp log log10 log2 log1p sqrt abs floor ceiling trunc pmin pmax crossprod solve det \
+    eigen svd diag t outer identical all any xor isTRUE isFALSE setdiff union intersect is.numeric is.character class typeof sessionInfo \
+    packageVersion object.size suppressWarnings suppressMessages suppressPackageStartupMessages rowSums colSums rowMeans colMeans scale \
+    nlevels max.col unlist unsplit split stack rownames setNames nchar startsWith endsWith rapply Negate crossprod library require \
+    installed.packages R.Version numeric_version sprintf toString message";
+
+/// Functions that read the file that is their first argument.
+const READING: &str =
+    "read.csv read.csv2 read.table read.delim readLines file.exists file.info file.size list.files dir count.fields";
+
+/// What runs the code of the project, or writes what is made of it.
+const OF_PROJECT: &str = "testthat::test_local testthat::test_dir testthat::test_file devtools::test devtools::check devtools::document \
+    devtools::load_all rmarkdown::render knitr::knit styler::style_file styler::style_dir styler::style_pkg lintr::lint lintr::lint_dir \
+    lintr::lint_package covr::package_coverage roxygen2::roxygenise quarto::quarto_render renv::status Pkg.test Pkg.status";
+
+const OF_JULIA: &str = "println print show display string round sum mean median std var maximum minimum extrema length size ndims sort reverse \
+    collect range zeros ones fill rand randn Matrix Vector inv det tr eigvals eigvecs eigen svd rank norm dot cross transpose sqrt abs abs2 exp \
+    log log2 log10 sin cos tan atan floor ceil trunc typeof isa eltype versioninfo Threads.nthreads keys values map filter reduce join split \
+    replace uppercase lowercase findfirst occursin isempty cumsum prod div mod rem gcd lcm factorial big BigInt BigFloat Float64 Float32 Int \
+    Int64 diag I isapprox iseven isodd isprime @time @show @elapsed @printf @sprintf @test if for while function return end else elseif in \
+    do begin let using import";
+
+/// Packages that bring nothing else.
+const PACKAGES: &str =
+    "stats utils methods tools LinearAlgebra Statistics Printf Random Dates Test Pkg InteractiveUtils";
+
+/// Words that stand for a value, or belong to the language.
+const VALUES: &str = "TRUE FALSE T F NULL NA NaN Inf pi letters LETTERS month.name iris mtcars R.version.string else in next break repeat end true \
+    false nothing missing im VERSION Threads Pkg";
+
+fn has(list: &str, word: &str) -> bool {
+    list.split_whitespace().any(|one| one == word)
+}
+
+#[derive(Debug, PartialEq)]
+enum Piece {
+    Name(String),
+    Text(String),
+    Mark(char),
+    End,
+}
+
+/// The pieces of a code; nothing where it holds what is not followed.
+fn pieces(text: &str, julia: bool) -> Option<Vec<Piece>> {
+    let chars: Vec<char> = text.chars().collect();
+    let mut out = Vec::new();
+    let mut i = 0;
+    while let Some(&c) = chars.get(i) {
+        let starts =
+            c.is_alphabetic() || c == '.' && chars.get(i + 1).is_some_and(|c| c.is_alphabetic()) || (julia && c == '@');
+        if c == '#' {
+            while chars.get(i).is_some_and(|c| *c != '\n') {
+                i += 1;
+            }
+        } else if c == '"' || (c == '\'' && !julia) {
+            let mut body = String::new();
+            i += 1;
+            loop {
+                match *chars.get(i)? {
+                    '\\' => {
+                        body.push('\\');
+                        i += 2;
+                    }
+                    end if end == c => break,
+                    other => {
+                        body.push(other);
+                        i += 1;
+                    }
+                }
+            }
+            i += 1;
+            // What is put into a text is code, and so is a text that is called.
+            if (julia && body.contains('$')) || chars.get(i) == Some(&'(') || chars.get(i) == Some(&c) {
+                return None;
+            }
+            out.push(Piece::Text(body));
+        } else if c == '`' || (c == '\'' && !matches!(out.last(), Some(Piece::Name(_) | Piece::Mark(']' | ')')))) {
+            return None;
+        } else if starts {
+            let from = i;
+            i += 1;
+            let part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.') || (julia && c == '!');
+            loop {
+                match chars.get(i) {
+                    Some(&c) if part(c) => i += 1,
+                    Some(':') if !julia && chars.get(i + 1) == Some(&':') && chars.get(i + 2) != Some(&':') => i += 2,
+                    _ => break,
+                }
+            }
+            let name: String = chars.get(from..i)?.iter().collect();
+            // A text with a name before it is one of its own kind.
+            if matches!(chars.get(i), Some('"' | '\'')) && !(julia && chars.get(i) == Some(&'\'')) {
+                return None;
+            }
+            out.push(Piece::Name(name));
+        } else if c == '%' && !julia {
+            let rest = chars.get(i + 1..)?;
+            let end = rest.iter().position(|c| *c == '%')?;
+            out.push(Piece::Mark('%'));
+            i += end + 2;
+        } else {
+            if c == ':' && chars.get(i + 1) == Some(&':') {
+                return None;
+            }
+            match c {
+                '\n' | ';' => out.push(Piece::End),
+                c if c.is_whitespace() || c.is_ascii_digit() => {}
+                c => out.push(Piece::Mark(c)),
+            }
+            i += 1;
+        }
+    }
+    Some(out)
+}
+
+/// What a code reads, and whether it runs the project's own; nothing where it may do anything else.
+fn only_computes(text: &str, julia: bool) -> Option<(Vec<String>, bool)> {
+    let pieces = pieces(text, julia)?;
+    let known = if julia { OF_JULIA } else { OF_R };
+    let mut own: Vec<&str> = Vec::new();
+    for (i, piece) in pieces.iter().enumerate() {
+        let Piece::Name(name) = piece else { continue };
+        let next = (pieces.get(i + 1), pieces.get(i + 2));
+        let given = matches!(next, (Some(Piece::Mark('<')), Some(Piece::Mark('-'))))
+            || matches!(next, (Some(Piece::Mark('=')), other) if other != Some(&Piece::Mark('=')));
+        let before = i.checked_sub(1).and_then(|i| pieces.get(i));
+        let of_loop = matches!(next.0, Some(Piece::Name(word)) if word == "in");
+        let parameter = matches!(before, Some(Piece::Mark('(' | ','))) && within_function(&pieces, i);
+        if given || of_loop || parameter {
+            own.push(name);
+        }
+    }
+    let (mut read, mut project) = (Vec::new(), false);
+    let applies = pieces.iter().any(
+        |piece| matches!(piece, Piece::Name(name) if name.ends_with("apply") || name == "map" || name == "reduce"),
+    );
+    for (i, piece) in pieces.iter().enumerate() {
+        let next = pieces.get(i + 1);
+        match piece {
+            // A function may be given by its name, and a host be read.
+            Piece::Text(text) if text.contains("://") || (applies && is_name(text)) => return None,
+            Piece::Name(name) if next == Some(&Piece::Mark('(')) => {
+                let first = match (pieces.get(i + 2), pieces.get(i + 3)) {
+                    (Some(Piece::Text(text)), _) => Some(text),
+                    _ => None,
+                };
+                if has(READING, name) && !julia {
+                    read.push(first.filter(|path| !path.starts_with('|')).cloned().unwrap_or_else(|| ".".to_owned()));
+                    first.or_else(|| {
+                        has("list.files dir", name)
+                            .then_some(&EMPTY)
+                            .filter(|_| pieces.get(i + 2) == Some(&Piece::Mark(')')))
+                    })?;
+                } else if has(OF_PROJECT, name) {
+                    project = true;
+                } else if matches!(name.as_str(), "library" | "require") {
+                    let Some(Piece::Name(package)) = pieces.get(i + 2) else { return None };
+                    has(PACKAGES, package).then_some(())?;
+                } else if !(has(known, name) || own.contains(&name.as_str()) && !name.contains('.')) {
+                    return None;
+                }
+            }
+            Piece::Name(name) => {
+                let argument = next == Some(&Piece::Mark('=')) && pieces.get(i + 2) != Some(&Piece::Mark('='));
+                // What is printed may go into a file.
+                if argument && matches!(name.as_str(), "file" | "con" | "FUN") {
+                    return None;
+                }
+                let member = i.checked_sub(1).and_then(|i| pieces.get(i)) == Some(&Piece::Mark('$'));
+                let fine = argument || member || own.contains(&name.as_str()) || has(VALUES, name) || has(known, name);
+                if !(fine || has(PACKAGES, name) || in_formula(&pieces, i)) {
+                    return None;
+                }
+            }
+            _ => {}
+        }
+    }
+    let inside =
+        |text: &&Piece| matches!(text, Piece::Text(text) if text.starts_with(['/', '~']) || text.contains(".."));
+    (!project || !pieces.iter().any(|piece| inside(&piece))).then_some((read, project))
+}
+
+static EMPTY: String = String::new();
+
+fn is_name(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_alphabetic() || c == '.')
+        && text.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '.' | ':'))
+}
+
+/// Whether a piece stands among the parameters of a function that is being written.
+fn within_function(pieces: &[Piece], i: usize) -> bool {
+    let before = pieces.get(..i).unwrap_or_default();
+    let open = before.iter().rposition(|piece| *piece == Piece::Mark('('));
+    let word = open.and_then(|at| at.checked_sub(1)).and_then(|at| before.get(at));
+    matches!(word, Some(Piece::Name(word)) if word == "function") || word == Some(&Piece::Mark('\\'))
+}
+
+/// Whether a name is that of a column in a formula: `yield ~ temp + rain`.
+fn in_formula(pieces: &[Piece], i: usize) -> bool {
+    let ends = |piece: &Piece| matches!(piece, Piece::End | Piece::Mark('(' | ')' | ',' | '{' | '}'));
+    let tilde = |piece: &Piece| *piece == Piece::Mark('~');
+    let before = pieces.get(..i).unwrap_or_default().iter().rev().take_while(|piece| !ends(piece)).any(tilde);
+    before || pieces.get(i..).unwrap_or_default().iter().take_while(|piece| !ends(piece)).any(tilde)
+}
+
+impl Machine<'_> {
+    /// Code of a language that has no reader of its own: what is grave in it, and that the rest is not known.
+    pub(super) fn other_code(&mut self, text: &str) {
+        self.foreign_code(text);
+        let socket =
+            ["Socket(", "TcpClient(", "net.Dial", "socket:", "TCPSocket"].iter().any(|call| text.contains(call));
+        let shell = ["/bin/sh", "/bin/bash", "cmd.exe", "\"sh\"", "\"bash\""].iter().any(|name| text.contains(name));
+        if socket && shell {
+            let message = format!("the code of `{}` connects a shell to a socket", self.by);
+            self.find(FindingKind::ReverseShell, message);
+        }
+        if !self.computes(text) {
+            self.unknown(UnknownKind::Code, Effect::Execute, format!("code of `{}` is not analysed", self.by));
+        }
+    }
+
+    /// Whether code of R or Julia is read to its end, and what it touches.
+    fn computes(&mut self, text: &str) -> bool {
+        let julia = match self.by.as_str() {
+            "julia" => true,
+            "R" | "Rscript" | "littler" => false,
+            _ => return false,
+        };
+        let Some((read, project)) = only_computes(text, julia) else { return false };
+        for path in read {
+            self.touch_path(Effect::Read, &Word::text(path), false);
+        }
+        // The project's profile is read as it starts.
+        self.touch_path(Effect::Execute, &Word::text("."), true);
+        if project {
+            self.touch_path(Effect::Update, &Word::text("."), true);
+        }
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::only_computes;
+
+    #[test]
+    fn what_only_computes_is_read_and_nothing_else() {
+        for (julia, text) in [
+            (false, "d <- read.csv('data/yield.csv')\nprint(coef(summary(lm(yield ~ temp, data = d))))"),
+            (false, "d <- read.csv(\"data/clean.csv\", nrows = 500); str(d); print(summary(d))"),
+            (false, "x <- c(1, 2, 3); f <- function(a) a^2; print(sapply(x, f)); cat(mean(x), \"\\n\")"),
+            (false, "testthat::test_local(reporter = \"summary\")"),
+            (false, "rmarkdown::render(\"reports/methods.Rmd\", output_dir = \"build\", quiet = TRUE)"),
+            (true, "using LinearAlgebra; A = [2 0; 1 3]; println(eigvals(A))"),
+            (true, "println(Threads.nthreads()); versioninfo()"),
+        ] {
+            assert!(only_computes(text, julia).is_some(), "{text}");
+        }
+        for (julia, text) in [
+            (false, "system('id')"),
+            (false, "f <- system; f('id')"),
+            (false, "print(sapply('id', 'system'))"),
+            (false, "'system'('id')"),
+            (false, "`system`('id')"),
+            (false, "x <- list(system); x[[1]]('id')"),
+            (false, "'id' |> system()"),
+            (false, "'id' %>% system"),
+            (false, "do.call('system', list('id'))"),
+            (false, "base::system('id')"),
+            (false, "cat('x', file = '/home/user/.bashrc')"),
+            (false, "read.csv(pipe('id'))"),
+            (false, "read.csv('https://elsewhere.example/x')"),
+            (false, "library(processx); print(1)"),
+            (false, "unlink('~', recursive = TRUE)"),
+            (false, "sink('x'); print(1)"),
+            (false, "rmarkdown::render('a.Rmd', output_dir = '/etc')"),
+            (false, "print <- get('system'); print('id')"),
+            (false, "lapply(X = 'id', FUN = 'system')"),
+            (false, "r\"(it's)\"; system('id'); r\"(it's)\""),
+            (true, "run(`id`)"),
+            (true, "println(\"$(run(x))\")"),
+            (true, "rm(\"x\")"),
+            (true, "using Base64; print(1)"),
+            (true, "map(run, [x])"),
+        ] {
+            assert!(only_computes(text, julia).is_none(), "{text}");
+        }
+    }
+}
