@@ -18,7 +18,7 @@ const OF_R: &str = "print cat paste paste0 sprintf format round signif nchar tou
     strptime set.seed rnorm runif rbinom rpois sample exp log log10 log2 log1p sqrt abs floor ceiling trunc pmin pmax crossprod solve det \
     eigen svd diag t outer identical all any xor isTRUE isFALSE setdiff union intersect is.numeric is.character class typeof sessionInfo \
     packageVersion object.size suppressWarnings suppressMessages suppressPackageStartupMessages rowSums colSums rowMeans colMeans scale \
-    nlevels max.col unlist unsplit split stack rownames setNames nchar startsWith endsWith rapply Negate crossprod library require \
+    nlevels max.col unlist unsplit split stack rownames setNames startsWith endsWith library require \
     installed.packages R.Version numeric_version sprintf toString message";
 
 /// Functions that read the file that is their first argument.
@@ -110,6 +110,11 @@ fn pieces(text: &str, julia: bool) -> Option<Vec<Piece>> {
                 return None;
             }
             out.push(Piece::Name(name));
+        } else if c.is_ascii_digit() {
+            while chars.get(i).is_some_and(|c| c.is_alphanumeric() || *c == '.') {
+                i += 1;
+            }
+            out.push(Piece::Mark('0'));
         } else if c == '%' && !julia {
             let rest = chars.get(i + 1..)?;
             let end = rest.iter().position(|c| *c == '%')?;
@@ -121,7 +126,7 @@ fn pieces(text: &str, julia: bool) -> Option<Vec<Piece>> {
             }
             match c {
                 '\n' | ';' => out.push(Piece::End),
-                c if c.is_whitespace() || c.is_ascii_digit() => {}
+                c if c.is_whitespace() => {}
                 c => out.push(Piece::Mark(c)),
             }
             i += 1;
@@ -147,9 +152,14 @@ fn only_computes(text: &str, julia: bool) -> Option<(Vec<String>, bool)> {
             own.push(name);
         }
     }
+    // What a call or an index gives is called: it may be any function.
+    let given = |pair: &[Piece]| matches!(pair, [Piece::Mark(')' | ']' | '}'), Piece::Mark('(')]);
+    if pieces.windows(2).any(given) {
+        return None;
+    }
     let (mut read, mut project) = (Vec::new(), false);
     let applies = pieces.iter().any(
-        |piece| matches!(piece, Piece::Name(name) if name.ends_with("apply") || name == "map" || name == "reduce"),
+        |piece| matches!(piece, Piece::Name(name) if name.ends_with("apply") || has("outer aggregate map reduce filter", name)),
     );
     for (i, piece) in pieces.iter().enumerate() {
         let next = pieces.get(i + 1);
@@ -266,6 +276,10 @@ mod tests {
             (false, "d <- read.csv('data/yield.csv')\nprint(coef(summary(lm(yield ~ temp, data = d))))"),
             (false, "d <- read.csv(\"data/clean.csv\", nrows = 500); str(d); print(summary(d))"),
             (false, "x <- c(1, 2, 3); f <- function(a) a^2; print(sapply(x, f)); cat(mean(x), \"\\n\")"),
+            (
+                false,
+                "x <- read.csv('data/s.csv'); print(quantile(x$amount, c(.5, .9, 1e-3), na.rm = TRUE)); print(x[1:3, ])",
+            ),
             (false, "testthat::test_local(reporter = \"summary\")"),
             (false, "rmarkdown::render(\"reports/methods.Rmd\", output_dir = \"build\", quiet = TRUE)"),
             (true, "using LinearAlgebra; A = [2 0; 1 3]; println(eigvals(A))"),
@@ -290,6 +304,9 @@ mod tests {
             (false, "library(processx); print(1)"),
             (false, "unlink('~', recursive = TRUE)"),
             (false, "sink('x'); print(1)"),
+            (false, "print(outer('id', 1, 'system'))"),
+            (false, "(if (TRUE) print else print)('x')"),
+            (false, "c(print)[[1]]('x')"),
             (false, "rmarkdown::render('a.Rmd', output_dir = '/etc')"),
             (false, "print <- get('system'); print('id')"),
             (false, "lapply(X = 'id', FUN = 'system')"),

@@ -8,8 +8,15 @@ use crate::machine::{Machine, Stream, Word};
 impl Machine<'_> {
     /// A script of `sed`.
     pub(crate) fn sed(&mut self, word: &Word) {
-        // A day or a time in it is no command.
-        let script = word.constant().map(str::to_owned).or_else(|| (!word.has_hole()).then(|| word.shown()));
+        // A day or a time in it is no command, wherever it could not be one.
+        let script = word.constant().map(str::to_owned).or_else(|| {
+            let shown = word.shown();
+            let acts = |sign: &str| {
+                let commands = sed_commands(&shown.replace('*', sign)).into_iter();
+                commands.filter(|command| !matches!(command, SedCommand::Puts(_))).count()
+            };
+            (!word.has_hole() && acts("1") == 0 && acts("e") == 0).then_some(shown)
+        });
         let Some(script) = script else {
             let prefix = word.prefix();
             let command = prefix.trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, ',' | '$' | ' ' | '!'));

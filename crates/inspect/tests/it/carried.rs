@@ -326,3 +326,12 @@ fn templates_of_the_project_are_shown_and_those_of_a_line_are_code() {
         assert!(!inspect(line).unknowns.is_empty(), "{line}: {:#?}", inspect(line));
     }
 }
+
+#[test]
+fn a_day_in_a_script_of_sed_is_no_command() {
+    let unread = |line: &str| !inspect(line).unknowns.is_empty();
+    assert!(!unread("sed -i \"0,/^## Unreleased/s//## 3.2.0 ($(date -I))/\" CHANGELOG.md"));
+    assert!(!unread("sed -i \"s/^Date: .*/Date: $(date +%F)/\" a.md"));
+    assert!(unread("sed \"1$(date +e)\" a.md"), "a command of its own");
+    assert!(unread("sed \"s/x/y/$(date +e)\" a.md"), "an option of one");
+}

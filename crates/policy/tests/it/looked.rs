@@ -173,6 +173,8 @@ fn to_fetch_and_unpack_is_not_to_run() {
     let goal = "Unpack tmp/tw.tgz into tmp/tw. Don't run anything from it.";
     assert!(!has(&line(goal, "tar -xzf tmp/tw.tgz -C tmp/tw"), Code::GoalForbidden, Ask));
     assert!(has(&line(goal, "tar -xzf tmp/tw.tgz -C tmp/tw && sh tmp/tw/install.sh"), Code::GoalForbidden, Ask));
+    let migration = line("Look at db/7.sql. Don't run anything from it.", "sqlite3 app.db 'UPDATE a SET b = 1'");
+    assert!(has(&migration, Code::GoalForbidden, Ask), "{:#?}", migration.reasons);
 }
 
 #[test]
@@ -180,6 +182,10 @@ fn what_is_kept_is_the_rest() {
     let goal = "Throw out the photos in cache/photos that are older than two years, keep the rest of the cache.";
     let prune = "find cache/photos -type f -mtime +730 -delete";
     assert!(!has(&line(goal, prune), Code::GoalForbidden, Ask));
+    for all in ["rm -rf cache", "rm -rf cache/*", "find cache -type f -mtime +730 -delete"] {
+        let review = line(goal, all);
+        assert!(has(&review, Code::GoalForbidden, Ask), "{all}: {:#?}", review.reasons);
+    }
 }
 
 #[test]

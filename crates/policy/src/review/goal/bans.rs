@@ -313,7 +313,8 @@ pub(super) fn of(goal: &Goal) -> Vec<Ban> {
             ("keep", "a" | "one") if has("copy backup", next(2)) => {}
             // "Keep the rest of the cache": all that is not named.
             ("keep", "the") if has("others rest remaining", next(2)) => {
-                bans.push(Ban { others: true, ..Ban::on(Act::Remove, Vec::new()) });
+                let things = things(goal, words, i + 3);
+                bans.extend((!things.is_empty()).then(|| Ban { others: true, ..Ban::on(Act::Remove, things) }));
             }
             ("keep", _) => {
                 // "Keep a copy of demo, throw away demo/*.json": what goes does not stay.

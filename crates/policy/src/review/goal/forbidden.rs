@@ -143,7 +143,9 @@ impl Act {
                 let line =
                     tool.is_some_and(|tool| tool.effect == Effect::Execute) && prepared.step.action.as_str() != "git";
                 // To fetch and to unpack something is not to run it.
-                let writes = touch.seen().is_some() && matches!(effect, Effect::Create | Effect::Update);
+                let writes = touch.seen().is_some()
+                    && matches!(effect, Effect::Create | Effect::Update)
+                    && ![".db", ".sqlite", ".sqlite3"].iter().any(|end| touch.name.ends_with(end));
                 (own && !effect.is_harmless()) || (line && touch.by == By::Command && !effect.is_harmless() && !writes)
             }
         }
@@ -157,6 +159,12 @@ impl Ban {
 
     /// Whether the ban is about this touch: by its name, the tool's, or an argument.
     fn concerns(&self, prepared: &Prepared<'_>, touch: &Touch) -> bool {
+        // "The rest of the cache" is kept by whoever does not take all of it.
+        if self.others && !self.things.is_empty() {
+            let folder = if touch.pattern { crate::effects::literal_folder(&touch.name) } else { &touch.name };
+            let last = paths::fold(folder.trim_end_matches('/').rsplit('/').next().unwrap_or("")).into_owned();
+            return self.things.contains(&last);
+        }
         if self.others {
             let picked = prepared.derived.open.iter().any(|open| !open.effect.is_harmless());
             let remote = touch.by == By::Tool && touch.seen().is_none() && touch.standing.is_none();
