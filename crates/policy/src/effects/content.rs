@@ -47,7 +47,9 @@ impl Deriving<'_> {
             (Vec::new(), inspection.touches.iter().any(|touch| touch.kind == TargetKind::Host && outside(&touch.name)));
         for finding in &inspection.findings {
             if finding.kind.decision() == Decision::Block || finding.kind == FindingKind::DownloadAndExecute {
-                let grave = by_itself && (finding.kind != FindingKind::DownloadAndExecute || outsider);
+                // A shell on a socket is for nobody, whoever starts it.
+                let grave = finding.kind == FindingKind::ReverseShell
+                    || by_itself && (finding.kind != FindingKind::DownloadAndExecute || outsider);
                 let message = format!("the script {path} would: {}", finding.message);
                 decisions.push((code_of(finding.kind), grave, message));
             } else if finding.kind == FindingKind::InjectedInstruction {

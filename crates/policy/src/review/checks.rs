@@ -46,6 +46,12 @@ pub(super) fn vacuous(steps: &[Prepared<'_>], i: usize) -> Vec<Reason> {
         let reads = touches().filter(named).any(|touch| touch.effect == Effect::Read);
         reads && !touches().filter(named).any(|touch| touch.changes()) && touches().any(|touch| touch.changes())
     };
+    // That a record has the id by which it was looked up.
+    let args = crate::flow::fill(&prepared.args);
+    let own = |expect: &Expect| matches!(expect, Expect::Output { is: Condition::Equals(value), .. } if args.as_object().is_some_and(|args| args.values().any(|arg| arg == value)));
+    let only_own =
+        strict && !prepared.has_effect() && !prepared.step.expect.is_empty() && prepared.step.expect.iter().all(own);
+    let of_itself = only_own.then(|| "that what was looked up is what was looked up".to_owned());
     let of_source = prepared.step.expect.iter().filter(|_| strict).filter_map(|expect| match expect {
         Expect::FileExists { path, exists: true } if source(path) => {
             Some(format!("that {path} is there, which was so before,"))
@@ -73,6 +79,7 @@ pub(super) fn vacuous(steps: &[Prepared<'_>], i: usize) -> Vec<Reason> {
     });
     empty
         .chain(of_source)
+        .chain(of_itself)
         .chain(waved)
         .map(|what| {
             let message =

@@ -61,7 +61,13 @@ pub(super) fn unnamed(request: &Request<'_>, steps: &[Prepared<'_>], i: usize) -
             || step.goal.tokens().any(|said| said.contains('/') && file.ends_with(said.trim_start_matches("./")))
     };
     let among = |file: &&str| {
-        step.goal.tokens().any(|said| said.ends_with('/') && file.contains(said.trim_start_matches("./")))
+        // "The description from the sync folder"
+        let tokens: Vec<&str> = step.goal.tokens().collect();
+        let folder = file.rsplit('/').nth(1).unwrap_or("");
+        let called = tokens.windows(2).any(
+            |pair| matches!(pair, [name, kind] if *name == folder && matches!(kind.trim_end_matches(['.', ',']), "folder" | "directory")),
+        );
+        called || tokens.iter().any(|said| said.ends_with('/') && file.contains(said.trim_start_matches("./")))
     };
     if !files.iter().any(named) && !steps.iter().any(|other| file_of(other).is_some_and(|file| named(&file))) {
         return None;

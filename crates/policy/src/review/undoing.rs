@@ -255,7 +255,14 @@ pub(super) fn was_there(steps: &[Prepared<'_>], i: usize, rollback: &Prepared<'_
                 read.effect == Effect::Read && read.by == By::Tool && read.name == touch.name && !read.recursive
             })
         };
-        touch.effect == Effect::Delete && touch.seen().is_some() && steps.iter().take(i).any(reads)
+        // Of a record, all goes where nothing but its name is said.
+        let whole = || {
+            let args = crate::flow::fill(&rollback.args);
+            let named = args.as_object().into_iter().flatten().filter_map(|(_, value)| value.as_str());
+            named.filter(|text| !text.contains(' ')).all(|text| text == touch.name)
+        };
+        let record = touch.seen().is_none() && touch.by == By::Tool && rollback.irreversible_by_manifest() && whole();
+        touch.effect == Effect::Delete && (touch.seen().is_some() || record) && steps.iter().take(i).any(reads)
     })?;
     let message = format!("it would remove {}, which was there before", lost.name);
     Some(Reason::new(Code::PlanRollbackElsewhere, Decision::RequireApproval, message).fix("roll back to a snapshot"))

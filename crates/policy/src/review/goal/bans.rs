@@ -236,6 +236,9 @@ pub(super) fn of(goal: &Goal) -> Vec<Ban> {
                 // "The audit trail above all has to stay on"
                 let guard = words.iter().find(|w| w.sentence == word.sentence && w.at < word.at && has(GUARDS, &w.text));
                 let guard = guard.map(|w| w.text.clone());
+                // "Name stays moorhorse-site": what it is to be.
+                let value = words.get(i + 1).is_some_and(|w| w.clause == word.clause && token(&goal.text, w.at).contains(['-', '_']));
+                let noun = noun.filter(|_| !value);
                 let name = last.or(numbered).or(noun).or(guard).filter(|_| !what);
                 bans.extend(name.map(|name| Ban::on(Act::Change, vec![name])));
             }

@@ -28,6 +28,16 @@ pub(in crate::review) fn forbidden(
     if !prepared.has_effect() && !prepared.goal.bans.iter().any(opens) {
         return None;
     }
+    let removed = |touch: &&Touch| {
+        touch.effect == Effect::Delete
+            && touch.by != By::Move
+            && touch.seen().is_some_and(|seen| request.deployment.in_workspace(&seen))
+    };
+    let elsewhere = |touch: &&Touch| prepared.goal.only_within_another(&paths::fold(&touch.name));
+    if let Some(touch) = prepared.derived.touches.iter().filter(removed).find(elsewhere) {
+        let message = format!("the goal wants only what lies elsewhere to go, and {} would be removed", touch.name);
+        return Some(Reason::new(Code::GoalForbidden, Decision::RequireApproval, message).fix("leave it out"));
+    }
     let (ban, touch) = prepared.goal.bans.iter().filter(|ban| !(ban.conditional && looked())).find_map(|ban| {
         let mut done = prepared.derived.touches.iter().filter(|touch| ban.act.is_done(prepared, touch));
         // Who wants nothing changed and somebody told has said both; and what a registry is asked for is no push.

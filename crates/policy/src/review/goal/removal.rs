@@ -14,6 +14,29 @@ impl Wishes {
         self.read.words.iter().any(|word| !word.negated && !word.within && word.is(stems) && !placed(word.at))
     }
 
+    /// Whether it wants only what lies in a folder to go, and the path lies elsewhere: "only what lies in logs/", "nothing outside of web/css".
+    pub(in crate::review) fn only_within_another(&self, path: &str) -> bool {
+        let words: Vec<&str> = self.read.text.split_whitespace().collect();
+        let trimmed = |word: &str| word.trim_matches(['.', ',', ';', ':', '!', '"', '\'']).to_owned();
+        let folder = |from: usize| {
+            let near = words.iter().skip(from).take(6).map(|word| trimmed(word));
+            near.skip_while(|word| !has("in under below inside within outside of", word))
+                .find(|word| word.contains('/'))
+        };
+        let said = words.iter().enumerate().filter(|(i, word)| {
+            let next = words.get(i + 1).map(|word| trimmed(word)).unwrap_or_default();
+            let only =
+                has("only just", &trimmed(word)) && has("what the things files those in under below inside", &next);
+            only || (trimmed(word) == "nothing" && has("outside beyond", &next))
+        });
+        let folders: Vec<String> = said.filter_map(|(i, _)| folder(i + 1)).collect();
+        let inside = |folder: &String| {
+            let folder = folder.trim_start_matches("./").trim_end_matches('/').to_owned();
+            path.contains(&format!("/{folder}/")) || path.ends_with(&format!("/{folder}"))
+        };
+        !folders.is_empty() && !folders.iter().any(inside)
+    }
+
     /// Whether it asks for the removal of things that it names, and of none that the path is, is below or holds.
     pub(in crate::review) fn remove_others(&self, path: &str) -> bool {
         let words = &self.read.words;
