@@ -1,6 +1,8 @@
 //! Code of R and Julia that only computes with what it reads, or has the project's own tests and reports made. Anything that is not
 //! in the lists leaves it unread (R Language Definition; "An Introduction to R"; Julia manual).
 
+use std::collections::BTreeSet;
+
 use countersign_plan::inspection::UnknownKind;
 use countersign_plan::tool::Effect;
 
@@ -45,6 +47,9 @@ const PACKAGES: &str =
 const VALUES: &str = "TRUE FALSE T F NULL NA NaN Inf pi letters LETTERS month.name iris mtcars R.version.string else in next break repeat end true \
     false nothing missing im VERSION Threads Pkg";
 
+/// How far the pieces of one formula or one list of parameters reach.
+const NEAR: usize = 64;
+
 fn has(list: &str, word: &str) -> bool {
     list.split_whitespace().any(|one| one == word)
 }
@@ -74,8 +79,10 @@ fn pieces(text: &str, julia: bool) -> Option<Vec<Piece>> {
             i += 1;
             loop {
                 match *chars.get(i)? {
+                    // Numbers may spell anything.
+                    '\\' if !matches!(chars.get(i + 1), Some('n' | 't' | 'r' | '\\' | '"' | '\'')) => return None,
                     '\\' => {
-                        body.push('\\');
+                        body.push(' ');
                         i += 2;
                     }
                     end if end == c => break,
@@ -138,8 +145,9 @@ fn pieces(text: &str, julia: bool) -> Option<Vec<Piece>> {
 /// What a code reads, and whether it runs the project's own; nothing where it may do anything else.
 fn only_computes(text: &str, julia: bool) -> Option<(Vec<String>, bool)> {
     let pieces = pieces(text, julia)?;
-    let known = if julia { OF_JULIA } else { OF_R };
-    let mut own: Vec<&str> = Vec::new();
+    let set = |list: &'static str| list.split_whitespace().collect::<BTreeSet<&str>>();
+    let (known, values, packages) = (set(if julia { OF_JULIA } else { OF_R }), set(VALUES), set(PACKAGES));
+    let mut own: BTreeSet<&str> = BTreeSet::new();
     for (i, piece) in pieces.iter().enumerate() {
         let Piece::Name(name) = piece else { continue };
         let next = (pieces.get(i + 1), pieces.get(i + 2));
@@ -149,7 +157,7 @@ fn only_computes(text: &str, julia: bool) -> Option<(Vec<String>, bool)> {
         let of_loop = matches!(next.0, Some(Piece::Name(word)) if word == "in");
         let parameter = matches!(before, Some(Piece::Mark('(' | ','))) && within_function(&pieces, i);
         if given || of_loop || parameter {
-            own.push(name);
+            own.insert(name);
         }
     }
     // What a call or an index gives is called: it may be any function.
@@ -183,7 +191,7 @@ fn only_computes(text: &str, julia: bool) -> Option<(Vec<String>, bool)> {
                 } else if matches!(name.as_str(), "library" | "require") {
                     let Some(Piece::Name(package)) = pieces.get(i + 2) else { return None };
                     has(PACKAGES, package).then_some(())?;
-                } else if !(has(known, name) || own.contains(&name.as_str()) && !name.contains('.')) {
+                } else if !(known.contains(name.as_str()) || (own.contains(name.as_str()) && is_nobodys(name))) {
                     return None;
                 }
             }
@@ -194,8 +202,11 @@ fn only_computes(text: &str, julia: bool) -> Option<(Vec<String>, bool)> {
                     return None;
                 }
                 let member = i.checked_sub(1).and_then(|i| pieces.get(i)) == Some(&Piece::Mark('$'));
-                let fine = argument || member || own.contains(&name.as_str()) || has(VALUES, name) || has(known, name);
-                if !(fine || has(PACKAGES, name) || in_formula(&pieces, i)) {
+                let name = name.as_str();
+                // A function of that name is found behind a value of that name.
+                let named = own.contains(name) && (!applies || is_nobodys(name));
+                let fine = argument || member || named || values.contains(name) || known.contains(name);
+                if !(fine || packages.contains(name) || in_formula(&pieces, i)) {
                     return None;
                 }
             }
@@ -209,6 +220,11 @@ fn only_computes(text: &str, julia: bool) -> Option<(Vec<String>, bool)> {
 
 static EMPTY: String = String::new();
 
+/// Whether no package that comes with the language has a function of that name: one letter, or with a line in it.
+fn is_nobodys(name: &str) -> bool {
+    !name.contains('.') && (name.contains('_') || (name.len() == 1 && name != "q"))
+}
+
 fn is_name(text: &str) -> bool {
     text.starts_with(|c: char| c.is_alphabetic() || c == '.')
         && text.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '.' | ':'))
@@ -216,7 +232,7 @@ fn is_name(text: &str) -> bool {
 
 /// Whether a piece stands among the parameters of a function that is being written.
 fn within_function(pieces: &[Piece], i: usize) -> bool {
-    let before = pieces.get(..i).unwrap_or_default();
+    let before = pieces.get(i.saturating_sub(NEAR)..i).unwrap_or_default();
     let open = before.iter().rposition(|piece| *piece == Piece::Mark('('));
     let word = open.and_then(|at| at.checked_sub(1)).and_then(|at| before.get(at));
     matches!(word, Some(Piece::Name(word)) if word == "function") || word == Some(&Piece::Mark('\\'))
@@ -226,8 +242,9 @@ fn within_function(pieces: &[Piece], i: usize) -> bool {
 fn in_formula(pieces: &[Piece], i: usize) -> bool {
     let ends = |piece: &Piece| matches!(piece, Piece::End | Piece::Mark('(' | ')' | ',' | '{' | '}'));
     let tilde = |piece: &Piece| *piece == Piece::Mark('~');
-    let before = pieces.get(..i).unwrap_or_default().iter().rev().take_while(|piece| !ends(piece)).any(tilde);
-    before || pieces.get(i..).unwrap_or_default().iter().take_while(|piece| !ends(piece)).any(tilde)
+    let before =
+        pieces.get(..i).unwrap_or_default().iter().rev().take(NEAR).take_while(|piece| !ends(piece)).any(tilde);
+    before || pieces.get(i..).unwrap_or_default().iter().take(NEAR).take_while(|piece| !ends(piece)).any(tilde)
 }
 
 impl Machine<'_> {
@@ -303,6 +320,10 @@ mod tests {
             (false, "read.csv('https://elsewhere.example/x')"),
             (false, "library(processx); print(1)"),
             (false, "unlink('~', recursive = TRUE)"),
+            (false, "system <- 1; system('id')"),
+            (false, "c(system = 1); system('id')"),
+            (false, "system <- 1; print(sapply('id', system))"),
+            (false, "print(sapply('id', 's\\x79stem'))"),
             (false, "sink('x'); print(1)"),
             (false, "print(outer('id', 1, 'system'))"),
             (false, "(if (TRUE) print else print)('x')"),

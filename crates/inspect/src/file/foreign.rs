@@ -408,6 +408,7 @@ fn takes_what_it_holds(text: &str) -> bool {
         .iter()
         .filter(|statement| given(statement).is_some())
         .filter_map(|statement| statement.split("<-").next()?.split('=').next()?.split_whitespace().next_back())
+        .take(MAX_CALLS)
         .collect();
     // What the name stands for is listed or removed as it is.
     let taken = |name: &&str| [")", ","].iter().any(|end| text.contains(&format!("({name}{end}")));
