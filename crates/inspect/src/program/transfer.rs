@@ -8,6 +8,12 @@ use crate::catalogue::{Role, Tag};
 use crate::inspection::{FindingKind, UnknownKind};
 use crate::machine::{Machine, Part, Stream, Word};
 
+/// Whether a word is options of one letter each.
+fn is_cluster(word: &str) -> bool {
+    word.strip_prefix('-')
+        .is_some_and(|letters| !letters.is_empty() && letters.chars().all(|c| c.is_ascii_alphabetic()))
+}
+
 impl Machine<'_> {
     /// What a file of options that the line itself wrote has `curl` do (curl(1), "--config").
     pub(super) fn configured(&mut self, base: &str, rest: &[Word]) {
@@ -65,10 +71,16 @@ impl Machine<'_> {
         ];
         let words: Vec<String> = rest.iter().map(Word::shown).collect();
         let after = words.windows(2).filter_map(|pair| match pair {
-            [option, value] if matches!(option.as_str(), "-d" | "--define") => Some(value.as_str()),
+            // `-nd`: a cluster of options.
+            [option, value] if option == "--define" || (option.ends_with('d') && is_cluster(option)) => {
+                Some(value.as_str())
+            }
             _ => None,
         });
-        let joined = words.iter().filter_map(|word| word.strip_prefix("-d").filter(|value| !value.is_empty()));
+        let joined = words.iter().filter(|word| word.starts_with('-')).filter_map(|word| {
+            let at = LOADING.iter().filter_map(|known| word.find(known)).min()?;
+            word.get(at..)
+        });
         let settings: Vec<&str> = after.chain(joined).collect();
         for setting in settings {
             let (name, value) = setting.split_once('=').unwrap_or((setting, ""));

