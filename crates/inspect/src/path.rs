@@ -344,6 +344,11 @@ pub(crate) fn is_key_store(path: &str, home: &str) -> bool {
     below(home) || below("/root")
 }
 
+/// Whether a line speaks of such a file of a home folder, by whatever path.
+pub(crate) fn speaks_of_startup(line: &str) -> bool {
+    line.contains('.') && STARTUP_IN_HOME.iter().chain(STARTUP_FOLDERS_IN_HOME).any(|name| line.contains(name))
+}
+
 fn is_startup(path: &str, home: &str) -> bool {
     let of_machine = matches!(path.as_bytes().get(1), Some(b'e' | b'v' | b'u' | b'l' | b'b' | b'L'));
     if of_machine && STARTUP.iter().any(|start| path.starts_with(start)) {

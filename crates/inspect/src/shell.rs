@@ -73,8 +73,16 @@ pub(crate) fn is_deep() -> bool {
     UNDER_WAY.get() > OVERLAPPING
 }
 
+/// So many inspections may be under way inside of each other: what runs on a machine that is reached from a machine that is reached.
+const MAX_UNDER_WAY: u32 = MAX_DEPTH;
+
 /// Runs the machine; a fault of a parser on hostile input is an unknown, not a crash.
 pub(crate) fn inspect(context: &Context, work: impl FnOnce(&mut Machine<'_>)) -> Inspection {
+    if UNDER_WAY.get() >= MAX_UNDER_WAY {
+        let mut out = Inspection::default();
+        out.too_much("what runs elsewhere is nested more deeply than is followed");
+        return out;
+    }
     UNDER_WAY.set(UNDER_WAY.get() + 1);
     let outcome = catch_unwind(AssertUnwindSafe(|| {
         let mut machine = Machine::new(context);

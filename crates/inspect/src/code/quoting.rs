@@ -5,7 +5,7 @@
 //! ECMAScript annex B.1.1 (comments as in HTML), the PHP manual ("Escaping from HTML", "Strings"), Lua 5.4 reference manual 3.1.
 
 use super::Language;
-use super::lex::{Token, begins_match, is_name, line_end};
+use super::lex::{Token, begins_match, is_name};
 
 /// Whether a text uses such a way anywhere.
 pub(super) fn is_foreign(language: Language, text: &str) -> bool {
@@ -174,9 +174,18 @@ pub(super) fn hides_quote(language: Language, before: &[Token], chars: &[char], 
         Language::Perl | Language::Ruby => !begins_match(before),
         _ => false,
     };
-    let line = chars.get(from + 1..line_end(chars, from)).unwrap_or_default();
-    let end = line.iter().position(|c| *c == '/').unwrap_or(0);
-    may_begin && line.iter().take(end).any(|c| matches!(c, '\'' | '"' | '`'))
+    if !may_begin {
+        return false;
+    }
+    let mut quoted = false;
+    for c in chars.get(from + 1..).unwrap_or_default() {
+        match c {
+            '/' => return quoted,
+            '\n' => return false,
+            c => quoted |= matches!(c, '\'' | '"' | '`'),
+        }
+    }
+    false
 }
 
 /// Whether `%` begins a text of Ruby and is no remainder: where a value is expected, or behind a word and a blank with none after it.

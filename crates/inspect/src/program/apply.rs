@@ -11,6 +11,10 @@ use crate::catalogue::{Entry, Role, Tag};
 use crate::inspection::{FindingKind, UnknownKind};
 use crate::machine::{Machine, Stream, Word};
 
+/// Programs that hand on a part of the lines that they are given.
+const NARROWING: &[&str] =
+    &["grep", "egrep", "fgrep", "rg", "head", "tail", "sed", "awk", "gawk", "mawk", "comm", "fzf", "sk"];
+
 /// Programs that write as long as they read: what has no end has none after them.
 const ENDLESS_PASS: &[&str] = &[
     "cat", "tac", "tee", "tr", "base64", "base32", "basenc", "xxd", "od", "hexdump", "gzip", "pigz", "bzip2", "xz",
@@ -517,6 +521,10 @@ impl Machine<'_> {
             && !(matches!(self.by.as_str(), "grep" | "egrep" | "fgrep") && !was_read && !stdin.sources.is_empty())
         {
             out.list(vec![Word::text(".").all_below()]);
+        }
+        // What is left of a list is not all of the folder.
+        if NARROWING.contains(&self.by.as_str()) {
+            out.listing.retain(|word| word.constant().is_none());
         }
         if tags.contains(&&Tag::Find(FindingKind::Secret)) {
             out.sources.insert("secret".to_owned());

@@ -1,6 +1,7 @@
 //! `find`: where it looks, what it filters, and what it does with what it finds (POSIX; GNU findutils manual).
 
-use countersign_plan::tool::Effect;
+use countersign_plan::inspection::Touch;
+use countersign_plan::tool::{Effect, TargetKind};
 
 use crate::inspection::{FindingKind, UnknownKind};
 use crate::machine::{Machine, Stream, Word};
@@ -189,7 +190,12 @@ impl Machine<'_> {
         }
         let sources = std::iter::empty().collect();
         let mut out = Stream { sources, ..Stream::unknown() };
-        out.list(roots.iter().flat_map(|root| found(root, &all)).collect());
+        let mut listed: Vec<Word> = roots.iter().flat_map(|root| found(root, &all)).collect();
+        // Where no test narrows it, all of the folder is listed.
+        if !narrows(&expression) {
+            listed.extend(roots);
+        }
+        out.list(listed);
         out
     }
 
@@ -198,9 +204,15 @@ impl Machine<'_> {
             // A filter narrows what is removed to less than the whole folder.
             let narrowed = filtered && !self.is_root(root);
             let quiet = std::mem::replace(&mut self.narrowed, narrowed);
+            let before = self.out.touches.len();
             for target in self.found(root, name) {
                 let words: Vec<Word> = command.iter().map(|word| word.replace("{}", &target)).collect();
                 self.start(words, Stream::unknown());
+            }
+            // What removes each file, and is narrowed by no test, removes all of the folder.
+            let removes = |touch: &Touch| touch.effect == Effect::Delete && touch.kind == TargetKind::File;
+            if !filtered && self.out.touches.get(before..).unwrap_or_default().iter().any(removes) {
+                self.touch_path(Effect::Delete, root, true);
             }
             self.narrowed = quiet;
         }
@@ -231,6 +243,9 @@ impl Machine<'_> {
         self.paths(root).iter().any(|path| path == "/" || *path == self.context.home)
     }
 }
+
+/// So many names are told apart; more are anything.
+const MAX_NAMES: usize = 32;
 
 /// What everything that is found is called, and whether it lies in the root itself.
 struct Named {
@@ -315,7 +330,7 @@ fn only_names(expression: &[Word]) -> Vec<String> {
         _ => None,
     });
     let named: Option<Vec<String>> = ways.collect();
-    if let Some(named) = named.filter(|named| !either.is_empty() && !named.is_empty()) {
+    if let Some(named) = named.filter(|named| !either.is_empty() && !named.is_empty() && named.len() <= MAX_NAMES) {
         return named;
     }
     let mut names = rest.windows(2).filter_map(|pair| match pair {

@@ -183,6 +183,17 @@ impl Machine<'_> {
             "az" => first("group") && has("list"),
             _ => false,
         };
+        // Where nothing narrows it, all of the folder is listed.
+        let named = words.iter().filter(|word| !word.starts_with('-') && *word != ".").count();
+        let whole = match base {
+            "ls" | "gls" | "dir" | "vdir" | "eza" | "exa" | "lsd" | "fd" | "fdfind" => named == 0,
+            "git" => first("ls-files") && named == 1,
+            "rg" => has("--files") && named == 0,
+            _ => false,
+        };
+        if whole && !out.listing.is_empty() {
+            out.list(vec![Word::text(".")]);
+        }
         let marks = [(disks, DISKS), (everything, EVERYTHING)];
         out.sources.extend(marks.into_iter().filter(|(holds, _)| *holds).map(|(_, mark)| mark.to_owned()));
     }

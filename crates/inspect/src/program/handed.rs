@@ -65,10 +65,11 @@ impl Machine<'_> {
             words if self.by == "ssh" => crate::shell::shell(&words.join(" "), self.context),
             words => crate::shell::argv(words, self.context),
         };
-        if self.by == "ssh" {
+        let line = if self.by == "ssh" { words.join(" ") } else { String::new() };
+        if !crate::shell::is_deep() && crate::path::speaks_of_startup(&line) {
             // A login begins in the home folder: what is read at start-up lies below it.
             let home = &self.context.home;
-            let mut there = crate::shell::shell(&words.join(" "), &crate::Context::new(home, home));
+            let mut there = crate::shell::shell(&line, &crate::Context::new(home, home));
             there.findings.retain(|finding| finding.kind == FindingKind::Persistence);
             there.findings.into_iter().for_each(|finding| self.find(finding.kind, finding.message));
         }

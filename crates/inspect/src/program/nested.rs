@@ -209,7 +209,7 @@ impl Machine<'_> {
         let found = (0..words.len()).take(64).find(|i| begins(*i));
         let known: Option<Vec<String>> = found
             .and_then(|from| rest.get(from..))
-            .and_then(|command| command.iter().map(|word| word.known()).collect());
+            .and_then(|command| command.iter().take(64).map(|word| word.known()).collect());
         if let Some(command) = known {
             let mut inner = crate::shell::argv(&command, self.context);
             // A loop may be one that the program ends: `timeout 5 sh -c …`.

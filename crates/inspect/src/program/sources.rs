@@ -268,15 +268,16 @@ impl Machine<'_> {
             told.unchecked |=
                 word.to_ascii_lowercase().contains("allow-insecure") || word.contains("Verify-Peer=false");
         }
-        told.unchecked |= words.windows(2).any(|pair| {
-            let [name, value] = pair else { return false };
-            let check =
-                ["ssl_verify", "strict-ssl", "safety_checks", "extra_safety_checks", "sig-check", "trusted-host"];
-            words.iter().any(|word| matches!(word.as_str(), "config" | "set"))
-                && (name == "global.trusted-host"
+        let sets = words.iter().any(|word| matches!(word.as_str(), "config" | "set"));
+        told.unchecked |= sets
+            && words.windows(2).any(|pair| {
+                let [name, value] = pair else { return false };
+                let check =
+                    ["ssl_verify", "strict-ssl", "safety_checks", "extra_safety_checks", "sig-check", "trusted-host"];
+                name == "global.trusted-host"
                     || check.contains(&name.as_str())
-                        && matches!(value.as_str(), "false" | "no" | "off" | "disabled" | "0"))
-        });
+                        && matches!(value.as_str(), "false" | "no" | "off" | "disabled" | "0")
+            });
         let files = self.told_by_variables(family, &mut told);
         for file in files {
             let word = Word::text(file);

@@ -41,9 +41,12 @@ impl Machine<'_> {
         let works = |tag: &&Tag| matches!(tag, Tag::Path(Effect::Execute, _) | Tag::Named(Effect::Execute));
         // Those of a loop of development deploy to where its own work runs.
         let looped = matches!(self.by.as_str(), "devspace" | "skaffold" | "tilt" | "okteto" | "garden");
+        let short = matches!(self.by.as_str(), "dart" | "flutter").then_some("-n");
         let shown = |word: &Word| {
-            word.constant()
-                .is_some_and(|word| word.contains("dry") || matches!(word, "-n" | "--check" | "--help" | "-h"))
+            word.constant().is_some_and(|word| {
+                matches!(word, "--dry-run" | "--dryrun" | "--dry_run" | "--dry" | "--help" | "-h")
+                    || Some(word) == short
+            })
         };
         // Of its subcommands the catalogue knows what they do.
         let words = parsed.operands.iter().filter_map(Word::constant).take(2_usize.saturating_sub(parsed.path.len()));
@@ -61,7 +64,10 @@ impl Machine<'_> {
             |part: &str| matches!(part, "publish" | "deploy" | "upload" | "push" | "promote" | "unpublish" | "yank");
         // A hook before something is pushed pushes nothing.
         let last = |word: &str| word.rsplit_once('.').is_some_and(|(what, verb)| what != "assets" && publishes(verb));
-        let said = |word: &str| !word.starts_with("pre") && (word.split(['-', ':']).any(publishes) || last(word));
+        let hook = |word: &str| {
+            matches!(word, "pre-push" | "prepush" | "pre-publish" | "prepublish" | "pre-deploy" | "predeploy")
+        };
+        let said = |word: &str| !hook(word) && (word.split(['-', ':']).any(publishes) || last(word));
         let takes =
             |word: &&str| matches!(*word, "delete" | "remove" | "destroy" | "purge" | "drop" | "wipe" | "erase");
         let effect = if words.take_while(|word| !tries(word)).any(said) {

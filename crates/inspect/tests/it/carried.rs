@@ -341,3 +341,54 @@ fn a_day_in_a_script_of_sed_is_no_command() {
     assert!(unread("sed \"1$(date +e)\" a.md"), "a command of its own");
     assert!(unread("sed \"s/x/y/$(date +e)\" a.md"), "an option of one");
 }
+
+#[test]
+fn machines_behind_machines_end_the_reading_and_not_the_reader() {
+    for step in ["ssh a ", "apptainer exec x ", "fly ssh x ", "docker exec x "] {
+        let seen = inspect(&format!("{}rm -rf ~", step.repeat(1500)));
+        assert!(!seen.unknowns.is_empty(), "{step}: what is nested too deeply is not known");
+    }
+}
+
+#[test]
+fn a_word_that_looks_like_a_trial_or_a_hook_is_none() {
+    let goes_out = |line: &str| {
+        let out = |touch: &countersign_plan::inspection::Touch| {
+            touch.kind != TargetKind::File && touch.effect == Effect::Update
+        };
+        inspect(line).touches.iter().any(out)
+    };
+    for line in ["luarocks upload laundry.rockspec", "mkdocs gh-deploy -n", "task preprod-deploy"] {
+        assert!(goes_out(line), "{line}: {:#?}", inspect(line));
+    }
+    for line in ["luarocks upload x.rockspec --dry-run", "dart pub publish -n", "lefthook run pre-push"] {
+        assert!(!goes_out(line), "{line}: {:#?}", inspect(line));
+    }
+}
+
+#[test]
+fn a_list_that_nothing_narrows_is_all_of_the_folder() {
+    let removes = |line: &str, path: &str| {
+        inspect(line).touches.iter().any(|touch| touch.effect == Effect::Delete && touch.name == path)
+    };
+    for line in [
+        "find . -type f -exec rm {} +",
+        "find . -type f | xargs rm -f",
+        "ls | xargs rm -rf",
+        "git ls-files -z | xargs -0 rm",
+        "fd . | xargs rm",
+        "rg --files | xargs rm",
+    ] {
+        assert!(removes(line, "/home/user/project"), "{line}: {:#?}", inspect(line));
+    }
+    for line in [
+        "find . -type f -mtime +3 -exec rm {} +",
+        "find . -type f | grep '\\.bak$' | xargs rm -f",
+        "ls | grep old | xargs rm",
+        "ls *.bak | xargs rm",
+        "ls -t | tail -n +6 | xargs rm",
+        "git ls-files build | xargs rm",
+    ] {
+        assert!(!removes(line, "/home/user/project"), "{line}: {:#?}", inspect(line));
+    }
+}
