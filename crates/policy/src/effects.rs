@@ -15,7 +15,7 @@ mod written;
 
 pub(crate) use arguments::{Arg, substitute};
 pub(crate) use egress::{of as egress, secrets};
-pub(crate) use inspected::{is_of_git, literal_folder};
+pub(crate) use inspected::{REFERENCE, is_of_git, literal_folder};
 pub(crate) use written::Written;
 
 use countersign_plan::access::{Access, FileIdentity, Resource};

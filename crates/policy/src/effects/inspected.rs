@@ -21,7 +21,7 @@ use crate::hosts::Endpoint;
 use crate::paths::{self, Place, Seen};
 
 /// The name that stands for a value which a reference has still to give.
-const REFERENCE: &str = "COUNTERSIGN_REFERENCE";
+pub(crate) const REFERENCE: &str = "COUNTERSIGN_REFERENCE";
 
 impl Deriving<'_> {
     /// Where a program of this step would run.

@@ -254,9 +254,8 @@ fn change(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> Opti
     if touch.kind == TargetKind::Process
         && touch.by == By::Command
         && touch.name.len() > 1
-        && touch.name.bytes().all(|c| c.is_ascii_digit())
-        && request.pinned_goal.is_some_and(|goal| goal::names(Some(goal), &touch.name))
-        && ["stop", "kill", "terminat", "end"].iter().any(|verb| prepared.goal.order(verb))
+        && request.pinned_goal.is_some_and(|goal| is_said_process(goal, &touch.name))
+        && ["stop", "kill", "terminat"].iter().any(|verb| prepared.goal.order(verb))
     {
         return None;
     }
@@ -276,6 +275,16 @@ fn change(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> Opti
         return by_rule(Code::DefaultAsk, format!("nothing takes the {} of {} back", touch.effect, touch.name));
     }
     None
+}
+
+/// Whether a goal says of a number that it is that of a process: one may be a port, a row or an amount as well.
+fn is_said_process(goal: &str, number: &str) -> bool {
+    let said = paths::fold(goal);
+    let words: Vec<&str> = said.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
+    let is_process = |word: &&str| matches!(*word, "pid" | "pids" | "process" | "processes");
+    words.iter().enumerate().any(|(i, word)| {
+        *word == number && words.get(i.saturating_sub(3)..i).is_some_and(|before| before.iter().any(is_process))
+    })
 }
 
 /// Whether a path is a program of an environment that a package manager fills.
@@ -400,8 +409,8 @@ fn removal(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> Opt
     if !request.deployment.in_workspace(&seen) {
         return by_rule(Code::ResourceOutside, format!("{} is outside of the workspace", touch.name));
     }
-    // `DIR/*` is all of it.
-    let whole = touch.name.strip_suffix("/*").unwrap_or(&touch.name);
+    // `DIR/*` and `DIR/**/*` are all of it.
+    let whole = touch.name.strip_suffix("/**/*").or(touch.name.strip_suffix("/*")).unwrap_or(&touch.name);
     if request.deployment.workspace().iter().any(|root| root == whole) && touch.by != By::Git {
         return by_rule(Code::DefaultAsk, format!("{} is the whole workspace", touch.name));
     }

@@ -1,6 +1,6 @@
 //! What information flow says about a plan's steps, as reasons.
 
-mod chosen;
+pub(super) mod chosen;
 mod confirmed;
 
 use std::collections::BTreeMap;

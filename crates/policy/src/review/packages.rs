@@ -92,18 +92,6 @@ pub(super) fn from_elsewhere(request: &Request<'_>, step: &Prepared<'_>) -> Opti
     Some(reason.fix("take it from the registry, or name the source in the goal"))
 }
 
-/// What a text from outside holds, run as code, where the goal wants nothing done that a text says.
-pub(super) fn told_code(step: &Prepared<'_>, reasons: &[Reason]) -> Option<Reason> {
-    let open = reasons.iter().any(|reason| reason.code == Code::FlowUntrustedControl);
-    let runs = |(_, message): &&(crate::effects::Execution, String)| {
-        message.starts_with("the command `") && message.contains("COUNTERSIGN_REFERENCE")
-    };
-    step.derived.unclear.iter().find(runs).filter(|_| open && !step.goal.delegates())?;
-    let message = "what a text from outside holds would be run as a command";
-    let reason = Reason::new(Code::ExecuteUnanalysed, Decision::Block, message);
-    Some(reason.fix("say in the goal what is to be run"))
-}
-
 /// A package of a host that nobody knows, which the goal does not name.
 pub(super) fn from_nowhere(request: &Request<'_>, step: &Prepared<'_>) -> Option<Reason> {
     let unknown = |touch: &&Touch| {

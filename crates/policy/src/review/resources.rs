@@ -55,11 +55,7 @@ pub(super) fn as_wanted(request: &Request<'_>, prepared: &Prepared<'_>, finding:
     if torn {
         reason.decision = Decision::RequireApproval;
     }
-    // Who may log in or rule, on another machine as well.
-    let written = finding.message.split_once(" writes ").and_then(|(_, rest)| rest.split(',').next());
-    let power = written.filter(|path| request.deployment.is_power(&Seen::new(path, None)));
-    let unasked = |path: &str| request.pinned_goal.is_some() && !prepared.goal.ask_for_powers(path);
-    if finding.code == Code::ResourceTrusted && power.is_some_and(unasked) {
+    if gives_powers(request, prepared, finding) {
         reason.decision = Decision::Block;
     }
     // Of a kind, everything is more than what a goal names of it.
@@ -103,6 +99,15 @@ pub(super) fn as_wanted(request: &Request<'_>, prepared: &Prepared<'_>, finding:
         reason.decision = Decision::Allow;
     }
     reason
+}
+
+/// Whether a finding is that somebody may log in or rule, on another machine as well, of which the goal does not speak.
+fn gives_powers(request: &Request<'_>, prepared: &Prepared<'_>, finding: &Reason) -> bool {
+    let written = finding.message.split_once(" writes ").and_then(|(_, rest)| rest.split(',').next());
+    let power = written.filter(|path| request.deployment.is_power(&Seen::new(path, None)));
+    finding.code == Code::ResourceTrusted
+        && request.pinned_goal.is_some()
+        && power.is_some_and(|path| !prepared.goal.ask_for_powers(path))
 }
 
 /// A folder that shows only when the step runs, removed with all below it, where the goal wants nothing to go: nobody needs to be asked

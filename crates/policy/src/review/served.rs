@@ -44,8 +44,9 @@ pub(super) fn check(request: &Request<'_>, prepared: &Prepared<'_>) -> Option<Re
         touches.clone().filter(|touch| matches!(touch.effect, Effect::Create | Effect::Update)).find_map(served)?;
     let dumped = || {
         let line = crate::flow::fill(&prepared.args).get("command").and_then(|line| line.as_str().map(str::to_owned));
-        let dumps = ["pg_dump", "mysqldump", "mariadb-dump", "mongodump", ".dump", "mongoexport"];
-        dumps.iter().find(|dump| line.as_ref().is_some_and(|line| line.contains(**dump))).map(|dump| (*dump).to_owned())
+        let dumps = ["pg_dump", "mysqldump", "mariadb-dump", "mongodump", "mongoexport", "sqlite3 + .dump"];
+        line.is_some_and(|line| dumps.iter().any(|dump| dump.split(" + ").all(|part| line.contains(part))))
+            .then(|| "a dump of the database".to_owned())
     };
     let from = touches.find_map(|touch| (touch.effect == Effect::Read).then(|| kept(touch)).flatten());
     let from = from.or_else(dumped)?;

@@ -326,8 +326,8 @@ pub(super) fn said_often(steps: &[Prepared<'_>]) -> Vec<Reason> {
             Expr::From { step, .. } => Some(format!("{key}={step}")),
             value => value.literal()?.as_str().filter(|text| !text.contains(' ')).map(|text| format!("{key}={text}")),
         });
-        let named: Vec<String> = named.collect();
-        (!named.is_empty()).then(|| format!("{} {}", step.step.action, named.join(" ")))
+        let named = named.collect::<Vec<_>>().join(" ");
+        (!named.is_empty()).then(|| format!("{} {named}", step.step.action))
     };
     let mut said: BTreeMap<String, usize> = BTreeMap::new();
     let mut reasons = Vec::new();
@@ -337,7 +337,7 @@ pub(super) fn said_often(steps: &[Prepared<'_>]) -> Vec<Reason> {
         *times += 1;
         if *times > 2 && !step.goal.speak_of("each every all both several three four five six times per messages mails")
         {
-            let message = format!("`{}` would tell the same receiver for the {times}. time", step.step.action);
+            let message = format!("`{}` would tell the same receiver more than twice", step.step.action);
             let reason = Reason::new(Code::GoalUnasked, Decision::RequireApproval, message);
             reasons.push(reason.fix("say it in one message").at(&step.step.id));
         }

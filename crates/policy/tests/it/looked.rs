@@ -155,6 +155,7 @@ fn a_process_that_the_goal_names_by_its_number_may_be_stopped() {
     assert!(!has(&line(stop, "kill 48213"), Code::DefaultAsk, Ask));
     assert!(has(&line(stop, "kill 48214"), Code::DefaultAsk, Ask), "another one");
     assert!(has(&line("What does the process 48213 do?", "kill 48213"), Code::DefaultAsk, Ask), "not ordered");
+    assert!(has(&line("Stop the server on port 8080.", "kill 8080"), Code::DefaultAsk, Ask), "a port is no process");
 }
 
 #[test]
@@ -173,6 +174,8 @@ fn to_fetch_and_unpack_is_not_to_run() {
     let goal = "Unpack tmp/tw.tgz into tmp/tw. Don't run anything from it.";
     assert!(!has(&line(goal, "tar -xzf tmp/tw.tgz -C tmp/tw"), Code::GoalForbidden, Ask));
     assert!(has(&line(goal, "tar -xzf tmp/tw.tgz -C tmp/tw && sh tmp/tw/install.sh"), Code::GoalForbidden, Ask));
+    let copied = line("Build it, but do not deploy it yet", "cp -r build/site deploy/live");
+    assert!(has(&copied, Code::GoalForbidden, Ask), "{:#?}", copied.reasons);
     let migration = line("Look at db/7.sql. Don't run anything from it.", "sqlite3 app.db 'UPDATE a SET b = 1'");
     assert!(has(&migration, Code::GoalForbidden, Ask), "{:#?}", migration.reasons);
 }
@@ -299,4 +302,22 @@ fn what_a_thing_is_to_be_called_is_no_ban() {
     };
     assert!(!write("Add the script 'charts' (node charts.js) to site/package.json. Name stays shop-site."));
     assert!(write("Add the script 'charts' to some file, package.json stays as it is."));
+}
+
+#[test]
+fn all_of_the_work_does_not_go_with_a_few_of_its_files() {
+    for command in [
+        "find . -type f -exec rm {} +",
+        "find . -type f | xargs rm -f",
+        "ls | xargs rm -rf",
+        "git ls-files | xargs rm -f",
+        "rm -f **/*",
+    ] {
+        let review = line("Delete the old reports", command);
+        assert!(review.decision >= Ask, "{command}: {:#?}", review.reasons);
+    }
+    let elsewhere = line("Delete what lies in reports/", "find . -mtime +3 -delete");
+    assert!(elsewhere.decision >= Ask, "{:#?}", elsewhere.reasons);
+    let there = line("Delete what lies in reports/", "find reports -mtime +3 -delete");
+    assert!(!has(&there, Code::DefaultAsk, Ask), "{:#?}", there.reasons);
 }

@@ -74,6 +74,18 @@ pub(super) fn chosen(request: &Request<'_>, prepared: &Prepared<'_>, reasons: &m
     }
 }
 
+/// What a text from outside holds, run as code, where the goal wants nothing done that a text says.
+pub(in crate::review) fn code(prepared: &Prepared<'_>, reasons: &[Reason]) -> Option<Reason> {
+    let open = reasons.iter().any(|reason| reason.code == Code::FlowUntrustedControl);
+    let runs = |(_, message): &&(crate::effects::Execution, String)| {
+        message.starts_with("the command `") && message.contains(crate::effects::REFERENCE)
+    };
+    prepared.derived.unclear.iter().find(runs).filter(|_| open && !prepared.goal.delegates())?;
+    let message = "what a text from outside holds would be run as a command";
+    let reason = Reason::new(Code::ExecuteUnanalysed, Decision::Block, message);
+    Some(reason.fix("say in the goal what is to be run"))
+}
+
 type Found = Option<(Decision, String)>;
 
 /// An address that is sent something, or that is fetched instead of the one that the goal gives.

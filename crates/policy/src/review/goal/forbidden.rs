@@ -11,6 +11,10 @@ use crate::paths;
 use crate::review::Request;
 use crate::review::prepare::Prepared;
 
+/// Programs that fetch, unpack, decode or show something: what they write down is not run.
+const FETCHING: &str = "curl wget tar gtar bsdtar unzip gunzip gzip bunzip2 bzip2 unxz xz unzstd zstd base64 base32 xxd od strings file head tail \
+    cut tr sort uniq wc grep egrep fgrep sed awk jq ls cat echo printf mkdir sha256sum sha512sum sha1sum md5sum cmp diff gpg true cd read test [";
+
 /// What the step does although the goal forbids it. `looked` says that a step before it can stop the plan: whether the condition of a
 /// conditional ban holds is then known.
 pub(in crate::review) fn forbidden(
@@ -155,7 +159,7 @@ impl Act {
                 // To fetch and to unpack something is not to run it.
                 let writes = touch.seen().is_some()
                     && matches!(effect, Effect::Create | Effect::Update)
-                    && ![".db", ".sqlite", ".sqlite3"].iter().any(|end| touch.name.ends_with(end));
+                    && prepared.derived.called.iter().all(|program| has(FETCHING, program));
                 (own && !effect.is_harmless()) || (line && touch.by == By::Command && !effect.is_harmless() && !writes)
             }
         }

@@ -80,7 +80,9 @@ pub(in crate::review) fn beyond_a_look(request: &Request<'_>, prepared: &Prepare
 /// The task that a line has a project's console do, where that is none that shows or tries something.
 fn task_of_console(prepared: &Prepared<'_>) -> Option<String> {
     const CONSOLES: [&str; 4] = ["manage.py", "artisan", "bin/console", "bin/rails"];
-    const SHOWING: &str = "test tests check show list status plan help version about routes route notes stats sqlmigrate showmigrations         diffsettings inspectdb runserver serve server shell tinker console runner findstatic debug lint validate dump router config env         view views cache describe get info print count report explain about middleware";
+    const SHOWING: &str = "test tests check show list status plan help version about routes route notes stats sqlmigrate showmigrations \
+        diffsettings inspectdb runserver serve server shell tinker console runner findstatic debug lint validate dump \
+        router config env view views cache describe get info print count report explain about middleware";
     let args = crate::flow::fill(&prepared.args);
     let line = args.get("command")?.as_str()?;
     let words: Vec<&str> = line.split_whitespace().map(|word| word.trim_matches(['\'', '"', ';'])).collect();

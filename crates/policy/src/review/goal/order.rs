@@ -163,16 +163,14 @@ fn parts<'a>(goal: &'a str) -> Vec<&'a str> {
         };
         // "Back to 15 if it isn't 200 afterwards": what is looked at then.
         let afterwards = |at: usize, len: usize| {
-            let clause =
-                |text: &'static str, rest: &str| rest.split([',', '.', ';']).next().unwrap_or("").contains(text);
             let before = text.get(..at).unwrap_or("");
-            let before = before.rsplit([',', ';', ':']).next().unwrap_or("");
+            let before = before.rsplit([',', '.', ';', ':']).next().unwrap_or("");
             match text.get(at..at + len) {
                 Some(" if ") => {
                     let rest = text.get(at + len..).unwrap_or("");
                     rest.split([',', ';']).next().unwrap_or("").trim_end_matches('.').ends_with(" afterwards")
                 }
-                Some(" afterwards ") => clause(" if ", before),
+                Some(" afterwards ") => before.contains(" if "),
                 _ => false,
             }
         };

@@ -16,22 +16,19 @@ impl Wishes {
 
     /// Whether it wants only what lies in a folder to go, and the path lies elsewhere: "only what lies in logs/", "nothing outside of web/css".
     pub(in crate::review) fn only_within_another(&self, path: &str) -> bool {
-        let words: Vec<&str> = self.read.text.split_whitespace().collect();
-        let trimmed = |word: &str| word.trim_matches(['.', ',', ';', ':', '!', '"', '\'']).to_owned();
-        let folder = |from: usize| {
-            let near = words.iter().skip(from).take(6).map(|word| trimmed(word));
-            near.skip_while(|word| !has("in under below inside within outside of", word))
-                .find(|word| word.contains('/'))
-        };
-        let said = words.iter().enumerate().filter(|(i, word)| {
-            let next = words.get(i + 1).map(|word| trimmed(word)).unwrap_or_default();
-            let only =
-                has("only just", &trimmed(word)) && has("what the things files those in under below inside", &next);
-            only || (trimmed(word) == "nothing" && has("outside beyond", &next))
+        const MARKS: &[char] = &['.', ',', ';', ':', '!', '"', '\''];
+        let words: Vec<&str> = self.read.text.split_whitespace().map(|word| word.trim_matches(MARKS)).collect();
+        let placed = |word: &&&str| !has("in under below inside within outside of", word);
+        let folder =
+            |from: usize| words.iter().skip(from).take(6).skip_while(placed).find(|word| word.contains('/')).copied();
+        let said = words.windows(2).enumerate().filter(|(_, pair)| match pair {
+            ["only" | "just", next] => has("what the things files those in under below inside", next),
+            ["nothing", next] => has("outside beyond", next),
+            _ => false,
         });
-        let folders: Vec<String> = said.filter_map(|(i, _)| folder(i + 1)).collect();
-        let inside = |folder: &String| {
-            let folder = folder.trim_start_matches("./").trim_end_matches('/').to_owned();
+        let folders: Vec<&str> = said.filter_map(|(i, _)| folder(i + 1)).collect();
+        let inside = |folder: &&str| {
+            let folder = folder.trim_start_matches("./").trim_end_matches('/');
             path.contains(&format!("/{folder}/")) || path.ends_with(&format!("/{folder}"))
         };
         !folders.is_empty() && !folders.iter().any(inside)
@@ -72,7 +69,7 @@ impl Wishes {
                 bans::token(&self.read.text, word.at).ends_with('/')
                     && before.next().is_some_and(|placed| has("in of under", placed))
                     && before.next().is_some_and(|held| {
-                        has("leftovers contents content output outputs rubbish junk caches artifacts", held)
+                        has("leftovers contents content output outputs rubbish junk caches artifacts lies lie everything all anything", held)
                     })
             };
             let rid = |of: &Word| of.text == "of" && self.before(of.at).next() == Some("rid");
