@@ -8,6 +8,9 @@ use crate::machine::Word;
 /// How far a variable's value may name others.
 const MAX_DEPTH: usize = 4;
 
+/// How many values are put in for all recipes of a text: variables that hold nothing but each other would take all time.
+const MAX_VALUES: usize = 4096;
+
 /// The longest that a line of a recipe becomes, in bytes.
 const MAX_LINE: usize = 16 * 1024;
 
@@ -31,13 +34,14 @@ pub(crate) fn shell(text: &str) -> Option<String> {
 pub(super) fn recipes(text: &str) -> String {
     let joined = text.replace("\\\n", " ");
     let known = definitions(&joined);
-    let recipe = |line: &str| {
+    let mut left = MAX_VALUES;
+    let mut recipe = |line: &str| {
         let line = line.strip_prefix('\t').or_else(|| line.strip_prefix("    ")).or_else(|| behind(line))?;
-        Some(expanded(line.trim_start_matches(['@', '-', '+', ' ', '\t']), &known, 0))
+        Some(expanded(line.trim_start_matches(['@', '-', '+', ' ', '\t']), &known, 0, &mut left))
     };
     // What a definition asks the shell is run as the file is read.
     let asked = joined.lines().filter(|line| !line.starts_with('\t')).flat_map(shelled);
-    asked.chain(joined.lines().filter_map(recipe)).collect::<Vec<_>>().join("\n")
+    asked.chain(joined.lines().filter_map(&mut recipe)).collect::<Vec<_>>().join("\n")
 }
 
 /// The recipe that stands on the line of its rule: `all: a b ; recipe`.
@@ -82,7 +86,7 @@ fn definitions(text: &str) -> BTreeMap<String, String> {
 }
 
 /// A line with the values of its variables; what is defined nowhere comes from the environment.
-fn expanded(line: &str, known: &BTreeMap<String, String>, depth: usize) -> String {
+fn expanded(line: &str, known: &BTreeMap<String, String>, depth: usize, left: &mut usize) -> String {
     let mut out = String::new();
     let mut rest = line;
     while let Some(at) = rest.find('$') {
@@ -106,8 +110,9 @@ fn expanded(line: &str, known: &BTreeMap<String, String>, depth: usize) -> Strin
         let after = inner.get(end + 1..).unwrap_or("");
         if name == "RM" && !known.contains_key(name) {
             out.push_str("rm -f");
-        } else if let Some(value) = known.get(name).filter(|_| depth < MAX_DEPTH) {
-            out.push_str(&expanded(value, known, depth + 1));
+        } else if let Some(value) = known.get(name).filter(|_| depth < MAX_DEPTH && *left > 0) {
+            *left -= 1;
+            out.push_str(&expanded(value, known, depth + 1, left));
         } else if is_name(name) {
             out.push_str(&format!("${{{}}}", name.replace(['.', '-'], "_")));
         } else if let Some(command) = name.strip_prefix("shell ") {
@@ -134,6 +139,9 @@ mod tests {
         let words = [Word::text("all"), Word::text("D=/home/user")];
         assert!(recipes(&given(text, &words)).starts_with("rm -rf /home/user/x"));
         assert_eq!(recipes("A = $(A)\nx:\n\techo $(A)\n"), "echo ${A}");
+        let nothing = "D =\nC = $(D)$(D)\nB = $(C)$(C)\n".replace("$(C)$(C)", &"$(C)".repeat(5000));
+        let rest = recipes(&format!("{nothing}all:\n\techo $(B)\n"));
+        assert!(rest.contains("${C}") || rest.contains("${D}"), "what was not put in stays open");
         assert_eq!(shell("SHELL = /usr/bin/perl\n").as_deref(), Some("/usr/bin/perl"));
     }
 }

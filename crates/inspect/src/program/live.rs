@@ -3,6 +3,7 @@
 
 use countersign_plan::tool::Effect;
 
+use super::tasks::{has, is_production};
 use crate::code::Language;
 use crate::inspection::FindingKind;
 use crate::machine::{Machine, Stream, Word};
@@ -25,14 +26,6 @@ const TOOLS: &str = "dbt sqlmesh airflow dagster prefect meltano kedro rails rak
 /// Words of a command that builds or only looks.
 const MILD: &str = "build compile install ci lint test plan diff check list ls show validate parse docs status get describe logs help \
     --help --dry-run --dryrun --check --noop synth preview routes about version stats notes";
-
-fn has(list: &str, word: &str) -> bool {
-    list.split(' ').any(|one| one == word)
-}
-
-fn is_production(word: &str) -> bool {
-    matches!(word.to_ascii_lowercase().as_str(), "prod" | "production" | "live" | "prd")
-}
 
 /// Whether a word is every address of this machine, alone or before a port.
 fn is_every_address(word: &str) -> bool {

@@ -51,7 +51,7 @@ const ENVIRONMENT: &[&str] = &[
 ];
 
 /// Whether a list, separated by blanks, has the word.
-fn has(list: &str, word: &str) -> bool {
+pub(super) fn has(list: &str, word: &str) -> bool {
     list.split(' ').any(|one| one == word)
 }
 
@@ -171,7 +171,7 @@ impl Machine<'_> {
     }
 }
 
-fn is_production(word: &str) -> bool {
+pub(super) fn is_production(word: &str) -> bool {
     matches!(word.to_ascii_lowercase().as_str(), "prod" | "production" | "live" | "prd")
 }
 
