@@ -249,9 +249,12 @@ impl Deriving<'_> {
             }
         }
         let named = |out: &&mut Touch| out.name == touch.name && out.effect == touch.effect;
+        // Who only lists names shows nothing of what the files hold.
+        let lists = touch.effect == Effect::Read && matches!(touch.by.as_str(), "ls" | "stat" | "du" | "test" | "[");
         if let Some(own) = self.out.touches.iter_mut().find(named) {
             own.pattern = true;
-            own.shape = as_written.then(|| if taken { format!("{}/**", touch.name) } else { touch.name.clone() });
+            own.shape =
+                (as_written && !lists).then(|| if taken { format!("{}/**", touch.name) } else { touch.name.clone() });
         }
     }
 
@@ -341,7 +344,8 @@ impl Deriving<'_> {
 /// Whether a program is there to change files, their names or their rights; others keep what they work with where it is.
 fn edits(program: &str) -> bool {
     const EDITORS: &str = "sed gsed perl ruby awk gawk mv chmod chown chgrp setfacl chattr gzip bzip2 xz zstd dos2unix unix2dos recode \
-        sponge ed ex vim vi emacs truncate shred patch rename mogrify exiftool jpegoptim optipng gifsicle python python3 node php";
+        sponge ed ex vim vi emacs truncate shred patch rename mogrify exiftool jpegoptim optipng gifsicle python python3 node php ncks ncrename ncatted ncap2 ncpdq ncea ncra cdo ogrinfo ogr2ogr gdal_edit.py gdal_edit \
+        gdaladdo gdal_rasterize h5copy grib_set sort csvsort jq yq mlr xmlstarlet crudini";
     crate::lists::has(EDITORS, program)
 }
 

@@ -16,7 +16,7 @@ use serde_json::Value;
 
 use super::crossing::Crossings;
 use super::graph::{Carries, Edge, Kind, Node, is_only_carried};
-use super::ground::Ground;
+use super::ground::{self, Ground};
 use super::label::{Label, Level, Readers};
 use super::moments::{in_words, is_moment};
 use super::proof::{self, Proof, SCHEMA};
@@ -478,11 +478,14 @@ fn says(span: &str, value: &Value) -> bool {
             let time = is_moment(text);
             let digits = span_plain.chars().any(|c| c.is_ascii_digit() || c == 'n' || c == 'm');
             let parts = time && (digits || in_words(&span_plain).is_some());
-            !span_plain.is_empty() && (text_plain.contains(&span_plain) || span_plain.starts_with(&stem) || parts)
+            let state = ground::verb_of(&text_plain).is_some_and(|verb| verb == span_plain);
+            !span_plain.is_empty()
+                && (text_plain.contains(&span_plain) || span_plain.starts_with(&stem) || parts || state)
         }
         Value::Number(number) => {
+            let (sign, span) = span.strip_prefix("minus ").map_or((1.0, span), |rest| (-1.0, rest));
             let said = span.replace(',', "").parse::<f64>().ok().or_else(|| in_words(span));
-            said == number.as_f64()
+            said.map(|said| sign * said) == number.as_f64()
         }
         Value::Bool(_) => !span_plain.is_empty(),
         Value::Null | Value::Array(_) | Value::Object(_) => false,

@@ -19,6 +19,7 @@ use super::label::{Label, Level, Readers};
 use super::session::{self, Session};
 use crate::deployment::Deployment;
 use crate::effects::{By, Touch};
+use crate::paths::Seen;
 
 /// A value of the plan, an output, or a resource.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -442,7 +443,13 @@ fn paths_in(args: &Expr, deployment: &Deployment) -> Vec<String> {
     let words = texts.iter().flat_map(|t| t.split(ends));
     let named = |word: &str| word.bytes().any(|b| matches!(b, b'/' | b'.'));
     let words = words.filter(|word| named(word) && word.len() <= 4096 && !word.contains("://"));
-    words.filter_map(|word| deployment.place().normalise(word).ok()).collect()
+    // `.key` of a filter is a member, where files are only called so by their ending.
+    let member = |word: &&str| {
+        let bare = word.strip_prefix('.').is_some_and(|name| name.chars().all(char::is_alphanumeric));
+        let file = deployment.place().normalise(&format!("x{word}"));
+        bare && file.is_ok_and(|path| deployment.is_restricted(&Seen::new(&path, None)))
+    };
+    words.filter(|word| !member(word)).filter_map(|word| deployment.place().normalise(word).ok()).collect()
 }
 
 fn strings<'v>(value: &'v Value, out: &mut Vec<&'v str>) {

@@ -75,6 +75,32 @@ const AMOUNTS: [&str; 17] = [
     "replicas",
 ];
 
+/// States that do not begin as the verb does by which people ask for them: "put it on hold" for `held`.
+const IRREGULAR: &[(&str, &str)] = &[
+    ("held", "hold"),
+    ("sent", "send"),
+    ("paid", "pay"),
+    ("frozen", "freeze"),
+    ("sold", "sell"),
+    ("lost", "lose"),
+    ("kept", "keep"),
+    ("left", "leave"),
+    ("done", "do"),
+    ("gone", "go"),
+    ("broken", "break"),
+    ("begun", "begin"),
+    ("bound", "bind"),
+    ("bought", "buy"),
+    ("caught", "catch"),
+    ("found", "find"),
+    ("won", "win"),
+];
+
+/// The verb that people ask for a state by, where it does not begin as the state does.
+pub(super) fn verb_of(state: &str) -> Option<&'static str> {
+    IRREGULAR.iter().find(|(known, _)| *known == state).map(|(_, verb)| *verb)
+}
+
 /// Everything that the user said, read once.
 #[derive(Debug, Default)]
 pub struct Grounds<'a> {
@@ -246,7 +272,7 @@ impl<'a> Grounds<'a> {
             return whole(&format!("{kind} {number}"));
         }
         if let Some(channel) = text.strip_prefix('#') {
-            return whole(channel);
+            return whole(channel).or_else(|| whole(&channel.replace(['-', '_'], " ")));
         }
         if let Some((_, rest)) = text.split_once("://") {
             // An address with what it is asked for, each of which the goal says.
@@ -282,10 +308,11 @@ impl<'a> Grounds<'a> {
         }
         let word = fold(text);
         let stem: String = word.chars().take(word.chars().count().saturating_sub(2).clamp(3, 4)).collect();
-        let mut words = words(&self.goal).into_iter();
-        listed
-            .then(|| words.find(|(range, _)| self.goal.get(range.clone()).is_some_and(|w| w.starts_with(&stem))))?
-            .map(|(range, _)| range)
+        let verb = verb_of(&word);
+        let says = |range: &Range<usize>| {
+            self.goal.get(range.clone()).is_some_and(|w| w.starts_with(&stem) || verb.is_some_and(|verb| w == verb))
+        };
+        listed.then(|| words(&self.goal).into_iter().map(|(range, _)| range).find(says))?
     }
 
     /// A switch that the goal names (`recurring`), or names as not wanted.

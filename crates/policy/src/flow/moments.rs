@@ -147,11 +147,19 @@ pub(super) fn read_numbers(
         let sign = start.checked_sub(1).filter(|_| before == Some('-'));
         let free = |s: &str| s.chars().next_back().is_none_or(|c| c.is_whitespace() || c == '(');
         let sign = sign.filter(|sign| goal.get(..*sign).is_some_and(free));
-        let alone = (sign.is_some() || !before.is_some_and(|c| part(c) || c == '.')) && !after.is_some_and(part);
+        let plus = before == Some('+') && goal.get(..start - 1).is_some_and(free);
+        let alone =
+            (sign.is_some() || plus || !before.is_some_and(|c| part(c) || c == '.')) && !after.is_some_and(part);
         if alone
             && !inside.into_iter().any(|r| r.start <= start && end <= r.end)
             && let Some(number) = amount(text)
         {
+            // "Store B minus 6"
+            let minus = goal.get(..start).is_some_and(|s| s.ends_with(" minus "));
+            if minus {
+                numbers.push((-number, start - 6..end));
+                continue;
+            }
             numbers.push(sign.map_or((number, start..end), |sign| (-number, sign..end)));
         }
     }

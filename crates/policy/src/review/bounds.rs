@@ -120,6 +120,15 @@ impl<'a> Bounds<'a> {
         }
     }
 
+    /// Whether the plan asks for parts of a folder, which are then all that its programs see of it.
+    fn asks_below(&self, folder: &str, request: &Request<'_>) -> bool {
+        let below = |list: &Vec<String>| {
+            let roots = roots(list, request);
+            roots.len() == list.len() && roots.iter().any(|root| root != folder && paths::is_within(root, folder))
+        };
+        self.0.read.as_ref().is_none_or(below) && self.0.write.as_ref().is_none_or(below)
+    }
+
     /// What a step does beyond the privileges.
     pub(super) fn exceeded(&self, patterns: &Patterns, prepared: &Prepared<'_>, request: &Request<'_>) -> Vec<Reason> {
         let mut reasons = Vec::new();
@@ -132,6 +141,13 @@ impl<'a> Bounds<'a> {
         for touch in prepared.derived.touches.iter().filter(|t| t.by != By::View && !t.is_open()) {
             if let Some(seen) = touch.seen() {
                 if touch.by == By::Command && request.deployment.in_temporary(&seen) {
+                    continue;
+                }
+                // What a program may do anywhere below where it starts, it does within the view that the plan asks for.
+                let anywhere = touch.by == By::Command
+                    && touch.recursive
+                    && matches!(touch.effect, Effect::Execute | Effect::Update);
+                if anywhere && self.asks_below(&touch.name, request) {
                     continue;
                 }
                 let (bound, word) = if touch.changes() { (write, "write") } else { (read, "read") };

@@ -67,6 +67,9 @@ pub(super) fn vacuous(steps: &[Prepared<'_>], i: usize) -> Vec<Reason> {
         Expect::ExitCode(codes) if strict && codes.contains(&0) && codes.contains(&1) && compares(prepared) => {
             Some("of 0 and 1, which is what a comparison ends with,".to_owned())
         }
+        Expect::Output { at, is: Condition::Matches(regex) } if strict && is_wider(regex.as_str(), prepared) => {
+            Some(format!("of {at} to be one of more than the goal waits for"))
+        }
         expect => cannot_fail(expect, strict),
     });
     // Whoever says what a file has to be does not want another one taken for it.
@@ -332,7 +335,9 @@ fn cannot_fail(expect: &Expect, strict: bool) -> Option<String> {
             let all = |texts: &[&str]| texts.iter().all(|text| regex.is_match(text));
             // "unmatched: [0-9]+" holds for any number.
             let any = strict && any_number(regex.as_str());
-            (all(texts) || any || (strict && all(&words))).then(|| format!("of {at} to match everything"))
+            // "ready|pending|failed" holds for what went well and for what did not.
+            let either = strict && good_and_bad(regex.as_str());
+            (all(texts) || any || either || (strict && all(&words))).then(|| format!("of {at} to match everything"))
         }
         Expect::Output { at, is: Condition::Exists(true) } if strict || at.segments().is_empty() => {
             Some(format!("that there is an output {at}").trim_end().to_owned())
@@ -345,6 +350,29 @@ fn cannot_fail(expect: &Expect, strict: bool) -> Option<String> {
         }
         Expect::Output { .. } | Expect::FileExists { .. } | Expect::FileDigest { .. } => None,
     }
+}
+
+/// Whether an expression is a choice of words of which the goal says one, and at least two others that it does not: "as soon as it shows
+/// delivered", and `delivered|pending|open`.
+fn is_wider(regex: &str, prepared: &Prepared<'_>) -> bool {
+    let words: Vec<&str> = regex
+        .split('|')
+        .map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()))
+        .filter(|word| word.len() > 2 && word.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | ' ' | '-')))
+        .collect();
+    let said = words.iter().filter(|word| prepared.goal.name(word)).count();
+    said > 0 && words.len() >= said + 2
+}
+
+/// Whether an expression is a choice of words of which one says that something failed and another one does not.
+fn good_and_bad(regex: &str) -> bool {
+    let bad = |word: &str| {
+        ["fail", "error", "reject", "denied", "broken", "missing", "abort", "unhealthy", "down"]
+            .iter()
+            .any(|stem| word.starts_with(stem))
+    };
+    let words = || regex.split('|').map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()));
+    regex.contains('|') && words().any(bad) && !words().all(bad)
 }
 
 /// Whether an expression lets any number stand where it has one, and says nothing else that differs.

@@ -72,7 +72,10 @@ impl Wishes {
         let mild = |word: &Word| word.text == "add" && !parts(tool).any(|part| has(POWERS, &part));
         let meant = |word: &Word| !has(PLAIN, &word.text) || mild(word) || self.speak_of_object(tool);
         let alike = |word: &Word| parts(tool).any(|part| are_synonyms(&part, &word.text));
-        let named = |word: &Word| (by_name(tool, &word.text) || alike(word)) && meant(word);
+        let turned = |word: &Word| word.means.is_some_and(|means| by_name(tool, means));
+        let named = |word: &Word| {
+            ((by_name(tool, &word.text) || alike(word)) && meant(word)) || turned(word) || self.in_two_words(tool, word)
+        };
         if effect.is_harmless() || self.read.words.iter().any(|word| word.orders() && named(word)) {
             return true;
         }
@@ -132,8 +135,21 @@ impl Wishes {
 
     /// Whether it orders what a tool of this name does by a word of that name.
     pub(super) fn call(&self, tool: &str) -> bool {
-        let named = |word: &Word| by_name(tool, &word.text) || word.means.is_some_and(|means| by_name(tool, means));
+        let named = |word: &Word| {
+            by_name(tool, &word.text)
+                || word.means.is_some_and(|means| by_name(tool, means))
+                || self.in_two_words(tool, word)
+        };
         self.read.words.iter().any(|word| word.orders() && !has(PLAIN, &word.text) && named(word))
+    }
+
+    /// Whether a word and the next one together are a part of the tool's name: "write off" for `stock_writeoff`.
+    fn in_two_words(&self, tool: &str, word: &Word) -> bool {
+        let next = self.read.words.iter().find(|next| next.at > word.at && next.sentence == word.sentence);
+        next.is_some_and(|next| {
+            let both = format!("{}{}", word.text, next.text);
+            both.len() > 5 && parts(tool).any(|part| part == both)
+        })
     }
 
     /// The same where the word stands as orders do: at the beginning, or after what leads to an order.
@@ -167,7 +183,10 @@ impl Wishes {
     pub(super) fn delegates(&self) -> bool {
         let pair = |pair: &[Word]| match pair {
             [one, two] => {
-                (has("deal dealing", &one.text) && two.text == "with") || (one.text == "take" && two.text == "care")
+                // "I'll deal with it tomorrow" leaves it to nobody else.
+                !one.subordinate
+                    && ((has("deal dealing", &one.text) && two.text == "with")
+                        || (one.text == "take" && two.text == "care"))
             }
             _ => false,
         };

@@ -119,6 +119,7 @@ pub(super) fn step(view: &View<'_, '_>, i: usize) -> Judged {
         judged.reasons.extend(likeness::other_of_two(steps, i));
         judged.reasons.extend(likeness::other_content(steps, i));
         judged.reasons.extend(likeness::other_record(request, steps, i));
+        judged.reasons.extend(likeness::kept_record(steps, i));
         judged.reasons.extend(likeness::picked_unseen(steps, i));
         judged.reasons.extend(likeness::other_address(prepared));
         judged.reasons.extend(likeness::other_name(prepared));
@@ -212,13 +213,18 @@ fn rules(request: &Request<'_>, prepared: &Prepared<'_>, total: Total, judged: &
 }
 
 /// A further tier that is asked for. What the evaluator says counts for a rule of tier 2 that names no approvers, and for nothing else;
-/// what it does not answer is for people. Tier 1 has nobody of its own to ask, so it means people.
+/// what it does not answer is for people. Tier 1 is the inspection, which has looked at every step: where it found nothing, the rule is
+/// satisfied (FORMATS §5).
 fn verify(request: &Request<'_>, rule: &Rule, prepared: &Prepared<'_>, judged: &mut Judged) {
     let (tier, action) = (rule.tier(), &prepared.step.action);
     let mut push = |code, decision, message: String| {
         let reason = Reason::new(code, decision, message).by(rule.name());
         judged.reasons.push(Reason { tier, ..reason });
     };
+    if tier == 1 && rule.approvers().is_none() && is_clean(prepared) {
+        let message = format!("inspection finds nothing in {action}, which the rule `{}` asks for", rule.name());
+        return push(Code::PolicyVerify, Decision::Allow, message);
+    }
     if tier == 2 && rule.approvers().is_none() {
         match request.facts.evaluation(request.draft.digest(), request.policy.digest()) {
             Evaluation::NotAsked => {}
@@ -237,6 +243,11 @@ fn verify(request: &Request<'_>, rule: &Rule, prepared: &Prepared<'_>, judged: &
         Some(approvers) => Quorum { group: approvers.group.clone(), quorum: approvers.quorum },
         None => Quorum { group: None, quorum: 1 },
     });
+}
+
+/// Whether inspection has nothing to say against a step.
+fn is_clean(prepared: &Prepared<'_>) -> bool {
+    prepared.derived.findings.iter().all(|finding| finding.decision == Decision::Allow)
 }
 
 /// Files that expectations look at are read like any other.

@@ -123,6 +123,19 @@ pub(super) fn other_record(request: &Request<'_>, steps: &[Prepared<'_>], i: usi
     Some(Reason::new(Code::GoalUnasked, Decision::RequireApproval, message).fix("take the one that the goal names"))
 }
 
+/// What a record that was looked up has as its own name, where the goal wants that record left as it is: "her husband D-3309 stays".
+pub(super) fn kept_record(steps: &[Prepared<'_>], i: usize) -> Option<Reason> {
+    let step = steps.get(i).filter(|step| step.has_effect())?;
+    let target = step.tool?.definition().target.arg.as_ref()?;
+    let Some(countersign_plan::value::Expr::From { step: from, .. }) = step.step.args.at(target) else { return None };
+    let read = steps.iter().take(i).find(|read| read.step.id == from && !read.has_effect())?;
+    let args = crate::flow::fill(&read.args);
+    let mut texts = args.as_object()?.values().filter_map(Value::as_str);
+    let kept = texts.find(|text| step.goal.keeps(text))?;
+    let message = format!("the goal wants {kept} left as it is");
+    Some(Reason::new(Code::GoalForbidden, Decision::RequireApproval, message).fix("leave the step out"))
+}
+
 /// One of several that the goal names and leaves open, "pay the open one", which the plan picked before anybody looked.
 pub(super) fn picked_unseen(steps: &[Prepared<'_>], i: usize) -> Option<Reason> {
     let step = steps.get(i)?;

@@ -58,6 +58,18 @@ pub(super) fn as_wanted(request: &Request<'_>, prepared: &Prepared<'_>, finding:
     if gives_powers(request, prepared, finding) {
         reason.decision = Decision::Block;
     }
+    // "Write the image to the card, which is /dev/sdc": a whole device, in so many words.
+    let device = finding.message.split_whitespace().find(|word| word.starts_with("/dev/"));
+    let named = device.is_some_and(|device| goal::names(request.pinned_goal, device.trim_matches(['`', ',', '.'])))
+        && finding.code == Code::ResourceCatastrophic
+        && prepared.goal.speak_of("card stick usb thumb sdcard");
+    if request.authentic
+        && named
+        && prepared.goal.order("writ flash copy burn put format eras wipe overwrit clon restor")
+    {
+        reason.decision = Decision::RequireApproval;
+        return reason;
+    }
     // Of a kind, everything is more than what a goal names of it.
     let whole = finding.message.trim_end_matches(" takes away everything of a kind").trim_matches('`');
     let named_only = whole.split_whitespace().any(|word| matches!(word, "--all" | "-A" | "--all-namespaces"))
@@ -91,7 +103,7 @@ pub(super) fn as_wanted(request: &Request<'_>, prepared: &Prepared<'_>, finding:
         && prepared.reversible_by == super::ReversibleBy::Snapshot
         && thrown.is_some_and(named)
         && prepared.goal.paths().count() == 1
-        && (prepared.goal.speak_of("committed head uncommitted")
+        && (prepared.goal.speak_of("committed head uncommitted edit")
             || request.pinned_goal.is_some_and(|goal| goal.to_lowercase().contains("last commit")))
         && (prepared.goal.order("restor revert undo discard reset throw") || prepared.goal.speak_of("back"))
         && !forced

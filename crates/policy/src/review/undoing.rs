@@ -215,7 +215,7 @@ pub(super) fn unrelated(step: &Prepared<'_>, rollback: &Prepared<'_>) -> Option<
         |step: &Prepared<'_>| step.tool.is_none_or(|tool| matches!(tool.definition().driver, Driver::Builtin(_)));
     let removes = rollback.derived.touches.iter().any(|touch| touch.effect == Effect::Delete)
         || rollback.derived.open.iter().any(|open| open.effect == Effect::Delete);
-    const REMOVING: &str = "delete remove cancel drop withdraw unset revoke release clear undo restore revert unassign close retract rollback end void annul rescind recall discard unpublish";
+    const REMOVING: &str = "delete remove cancel drop withdraw unset revoke release abort clear undo restore revert unassign close retract rollback end void annul rescind recall discard unpublish";
     let verb = back.split(['_', '-', '.']).any(|part| crate::lists::has(REMOVING, part));
     // What takes its values from what the step returned is about what the step did.
     let mut refers = false;

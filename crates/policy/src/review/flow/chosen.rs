@@ -150,7 +150,7 @@ fn removal(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> Fou
         && told
         && goal.is_read()
         && !goal.delegates()
-        && !goal.speak_of(goal::REMOVAL)
+        && (!goal.speak_of(goal::REMOVAL) || goal.forbids_removal())
         && !goal.name(base)
         && !prepared.clears_up(touch);
     chosen
@@ -181,7 +181,9 @@ fn believed(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> Fo
         && !request.deployment.in_workspace(&seen)
         && !goal::names(request.pinned_goal, base)
         && !prepared.goal.delegates()
-        && is_told(request, prepared);
+        // "Put it into keys/p.pub" says where, and not among the keys that let in.
+        && (is_told(request, prepared)
+            || (takes_up(prepared) && request.deployment.is_power(&seen) && prepared.goal.paths().next().is_some()));
     chosen.then(|| {
         (Decision::Block, format!("data from outside says what {} is to hold, and the goal does not", touch.name))
     })

@@ -160,8 +160,11 @@ fn confirmed(
                 .map(|(key, _)| key)
                 .filter(|key| Some(*key) != target)
                 .peekable();
+            let notes = |key: &String| matches!(key.as_str(), "note" | "comment" | "remark");
+            let args_of = args.as_object();
             keys.peek().is_some()
-                && keys.all(|key| matches!(key.as_str(), "note" | "comment" | "remark"))
+                && args_of.is_some_and(|args| args.keys().any(notes))
+                && keys.all(|key| notes(key) || matches!(key.as_str(), "state" | "status"))
                 && wishes.speak_of("note comment remark")
         };
         let notes = notes || only_note();
@@ -315,7 +318,9 @@ fn is_push_as_asked(prepared: &Prepared<'_>) -> bool {
             // "Push that branch. main is for the merge train alone": what is named elsewhere is not what is to be pushed to.
             let into = || ["to", "into", "on", "onto", "push"].iter().any(|word| prepared.goal.says(word, to));
             let elsewhere = matches!(to, "main" | "master") && pushed != to;
-            prepared.goal.name(to) && (!elsewhere || into())
+            let current = matches!(to, "head" | "HEAD")
+                && ["my", "this", "the", "current"].iter().any(|word| prepared.goal.says(word, "branch"));
+            (prepared.goal.name(to) && (!elsewhere || into())) || current
         };
         let last = touch.name.rsplit(' ').next().unwrap_or("");
         let refs = touch.name.split(' ').skip(3).filter(|word| word.contains(':'));

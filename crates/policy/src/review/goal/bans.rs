@@ -10,9 +10,21 @@ impl super::Wishes {
     /// Whether a ban names this file.
     pub(in crate::review) fn forbids_file(&self, path: &str) -> bool {
         let base = paths::fold(path.rsplit('/').next().unwrap_or(path)).into_owned();
-        let about = |ban: &Ban| matches!(ban.act, Act::Change | Act::Tell) && !ban.conditional;
+        let about = |ban: &Ban| matches!(ban.act, Act::Change | Act::Tell | Act::Reply) && !ban.conditional;
         let names = |thing: &String| super::is_file_name(thing) && thing.rsplit('/').next() == Some(&base);
         self.bans.iter().filter(|ban| about(ban)).any(|ban| ban.things.iter().any(names))
+    }
+
+    /// Whether it wants nothing at all to go.
+    pub(in crate::review) fn forbids_removal(&self) -> bool {
+        self.bans.iter().any(|ban| ban.act == Act::Remove && ban.things.is_empty() && !ban.conditional && !ban.others)
+    }
+
+    /// Whether a ban wants the thing of this name left as it is.
+    pub(in crate::review) fn keeps(&self, name: &str) -> bool {
+        let name = paths::fold(name);
+        let about = |ban: &Ban| matches!(ban.act, Act::Change | Act::Remove) && !ban.conditional && !ban.others;
+        self.bans.iter().filter(|ban| about(ban)).any(|ban| ban.things.iter().any(|thing| *thing == name))
     }
 }
 
@@ -23,8 +35,9 @@ const ACTS: &[(Act, &str)] = &[
     (Act::Remove, "delet remov drop purg eras wip clear discard prun destroy cancel"),
     (
         Act::Tell,
-        "send mail email post publish forward reply repl notif messag answer contact upload push submit inform announc shar invit",
+        "send mail email post publish forward notif messag contact upload push submit inform announc shar invit",
     ),
+    (Act::Reply, "reply repl answer respon"),
     (Act::Pay, "pay transfer wire refund buy purchas order book spend"),
     (Act::Run, "run runn execut start launch deploy restart reboot apply trigger"),
     (Act::Install, "install"),
@@ -42,7 +55,7 @@ const SEEN: &str =
 const PLAIN: &str = "a an the any anything it its them this that these those yet now me my please to of in on for with other else \
     something everything nothing at all file files data mail mails email emails message messages money record records change \
     changes command commands code one thing things answer answers anybody anyone somebody someone out off away actually just \
-    only real really not no or and nor so far still i you we first before from by there here up down either";
+    only real really name names not no or and nor so far still i you we first before from by there here up down either";
 
 /// Words of lines and tools that apply something.
 const APPLYING: &str =
@@ -61,6 +74,8 @@ pub(super) enum Act {
     Change,
     Remove,
     Tell,
+    /// "Do not answer it yet": whoever wrote hears nothing, and the house may.
+    Reply,
     Pay,
     Run,
     Install,
@@ -123,13 +138,20 @@ pub(super) fn of(goal: &Goal) -> Vec<Ban> {
                     }
                     continue;
                 }
+                // "Read rights there, no write, no others": what somebody may.
+                let rights = |w: &Word| {
+                    w.sentence == word.sentence && has("right rights permission permissions access", &w.text)
+                };
+                if *act == Act::Change && word.text.starts_with("writ") && words.iter().any(rights) {
+                    continue;
+                }
                 let mut things = things(goal, words, i + 1);
                 // "Do not send anything", "no fixes!": all of it, whatever else is asked for.
                 let all = words.get(i + 1).is_some_and(|w| has("anything anyone anybody", &w.text))
                     && words
                         .get(i + 2)
                         .is_none_or(|w| w.text != "else" && (w.sentence != word.sentence || w.clause != word.clause))
-                    && *act == Act::Tell;
+                    && matches!(act, Act::Tell | Act::Reply);
                 let none = word.is("fix repair") && *act == Act::Change && things.is_empty();
                 if things.is_empty() && asked && !all && !none {
                     let Some(first) = named_before(goal, words, i) else { continue };
@@ -216,6 +238,13 @@ pub(super) fn of(goal: &Goal) -> Vec<Ban> {
             | ("can" | "must" | "should" | "to" | "shall", "wait") => {
                 // "List what remains" says what there is.
                 let what = i.checked_sub(1).and_then(|i| words.get(i)).is_some_and(|w| w.text == "what");
+                // "As a note on WO-902 (it stays open)": the note is what is wanted.
+                let aside = i.checked_sub(1).and_then(|i| words.get(i)).is_some_and(|w| {
+                    w.text == "it" && goal.text.get(..w.at).is_some_and(|before| before.ends_with('('))
+                });
+                if aside {
+                    continue;
+                }
                 // "lantern-night stays where it is", and not "empty it (the folder itself stays)"
                 let subject = i.checked_sub(1).and_then(|i| words.get(i)).filter(|w| w.sentence == word.sentence);
                 let last = last_named(goal, words, i).filter(|name| {
@@ -334,6 +363,10 @@ pub(super) fn of(goal: &Goal) -> Vec<Ban> {
                 if (has("others rest else", first) && has("stay stays remain remains wait waits", second))
                     || (first == "leave" && second == "the" && has("others rest remaining", next(2))) =>
             {
+                bans.push(Ban { others: true, ..Ban::on(Act::Change, Vec::new()) });
+            }
+            // "Make the scripts in bin executable and leave everything else alone"
+            ("leave", "everything" | "anything" | "all") if next(2) == "else" && ends_leaving(words, i).is_some() => {
                 bans.push(Ban { others: true, ..Ban::on(Act::Change, Vec::new()) });
             }
             ("leave", _) if ends_leaving(words, i).is_some() => {

@@ -51,8 +51,11 @@ pub(super) fn conditions(words: &[Word]) -> (bool, bool) {
         word(i.checked_sub(1)).is_some_and(|w| has("good nice great glad helpful lovely best", &w.text))
             && word(i.checked_sub(2)).is_some_and(|w| w.text == "be")
     };
+    // "Nothing gets approved before Thursday, even if it says that it is urgent"
+    let even = |i: usize| word(i.checked_sub(1)).is_some_and(|w| has("even as", &w.text));
     let condition = |(i, word): (usize, &Word)| {
-        has("unless provided", &word.text) || (word.text == "if" && !back(i) && !whether(i) && !polite(i) && !wished(i))
+        has("unless provided", &word.text)
+            || (word.text == "if" && !back(i) && !whether(i) && !polite(i) && !wished(i) && !even(i))
     };
     // "Only when it is delivered", "not before it is there", "before anything is sent".
     let awaited = |pair: &[Word]| {

@@ -102,6 +102,7 @@ impl Act {
             Self::Change => "change",
             Self::Remove => "remove",
             Self::Tell => "send",
+            Self::Reply => "answer",
             Self::Pay => "pay",
             Self::Run => "run",
             Self::Install => "install",
@@ -122,6 +123,11 @@ impl Act {
             Self::Change => !effect.is_harmless() && effect != Effect::Execute,
             Self::Remove => effect == Effect::Delete && touch.by != By::Move,
             Self::Tell => effect == Effect::Send && touch.standing != Some(Standing::User),
+            Self::Reply => {
+                let of_house = touch.kind == TargetKind::Channel
+                    && touch.standing.is_some_and(|standing| standing <= Standing::Internal);
+                effect == Effect::Send && touch.standing != Some(Standing::User) && !of_house
+            }
             Self::Pay => effect == Effect::Pay,
             Self::Install => {
                 let package = ["registry ", "package "].iter().any(|kind| touch.name.starts_with(kind));
@@ -160,7 +166,15 @@ impl Act {
                 let writes = touch.seen().is_some()
                     && matches!(effect, Effect::Create | Effect::Update)
                     && prepared.derived.called.iter().all(|program| has(FETCHING, program));
-                (own && !effect.is_harmless()) || (line && touch.by == By::Command && !effect.is_harmless() && !writes)
+                // Nor is to be told what there is to run (pytest(1), "--collect-only"; Playwright and Jest, "--list", "--listTests").
+                let lists = || {
+                    let args = crate::flow::fill(&prepared.args).to_string();
+                    ["--list", "--collect-only", "--listTests", "--no-run", "--dry-run"]
+                        .iter()
+                        .any(|flag| args.contains(flag))
+                };
+                (own && !effect.is_harmless())
+                    || (line && touch.by == By::Command && !effect.is_harmless() && !writes && !lists())
             }
         }
     }
@@ -185,7 +199,10 @@ impl Ban {
             let base = touch.name.rsplit('/').next().unwrap_or(&touch.name);
             let file =
                 touch.by == By::Tool && touch.seen().is_some() && base.contains('.') && !prepared.goal.name(base);
-            return file || (remote && (picked || touch.is_open() || !prepared.goal.name(&touch.name)));
+            // A line that changes what lies where the goal names nothing.
+            let named = || touch.name.split(['/', '*']).any(|part| part.len() > 1 && prepared.goal.name(part));
+            let line = touch.by == By::Command && touch.seen().is_some() && !touch.effect.is_harmless() && !named();
+            return file || line || (remote && (picked || touch.is_open() || !prepared.goal.name(&touch.name)));
         }
         let mut args = crate::flow::fill(&prepared.args);
         // What a note says of a thing does nothing to it.
@@ -217,11 +234,20 @@ impl Ban {
         let leaves = |thing: &str| {
             spoken.match_indices(thing).all(|(at, _)| {
                 let before = spoken.get(..at).unwrap_or("").trim_end_matches([' ', '=', '\'', '"', '*', '.', '/']);
-                ["-not -path", "! -path", "--exclude"].iter().any(|option| before.ends_with(option))
+                ["-not -path", "! -path", "! -name", "! -iname", "-not -name", "-not -iname", "--exclude"]
+                    .iter()
+                    .any(|option| before.ends_with(option))
             })
         };
+        // "Except anything with 'signed' in the name": what a removal of many files has to leave out.
+        let quoted = |thing: &String| ['\'', '"'].iter().any(|mark| goal.contains(&format!("{mark}{thing}{mark}")));
+        let many = touch.effect == Effect::Delete && (touch.pattern || touch.recursive) && touch.seen().is_some();
+        let takes_quoted = |thing: &String| quoted(thing) && !(spoken.contains(thing.as_str()) && leaves(thing));
+        if self.act == Act::Remove && many && self.things.iter().any(takes_quoted) {
+            return true;
+        }
         let obeyed = |(i, thing): (usize, &String)| {
-            if thing.contains('/') && leaves(thing) {
+            if (thing.contains('/') || quoted(thing)) && leaves(thing) {
                 return true;
             }
             let next = self.things.get(i + 1).filter(|next| goal.contains(&format!("{thing} {next}")));

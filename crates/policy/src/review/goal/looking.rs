@@ -34,7 +34,9 @@ const SUBMITTING: &str = "sbatch qsub bsub condor_submit msub llsubmit";
 /// What a line changes at another machine of which the goal does not speak; and there, or by editing in the workspace, where the goal only wants
 /// to be shown something.
 pub(in crate::review) fn beyond_a_look(request: &Request<'_>, prepared: &Prepared<'_>) -> Option<Reason> {
-    let (looks, keeps) = (prepared.goal.only_looks(false), prepared.goal.only_looks(true));
+    let (looks, keeps) = (prepared.goal.only_looks(false, false), prepared.goal.only_looks(true, true));
+    // "It returns 403. Find out why" asks for no more than the question alone.
+    let asks = looks || prepared.goal.only_looks(false, true);
     // Whoever wants something done at a host of the house speaks of it, or of what stands there.
     let spoken = |touch: &Touch| {
         let host = touch.endpoint.as_ref().map(|at| at.host.to_string()).unwrap_or_else(|| touch.name.clone());
@@ -51,10 +53,13 @@ pub(in crate::review) fn beyond_a_look(request: &Request<'_>, prepared: &Prepare
             && touch.endpoint.as_ref().is_none_or(|at| at.host.reach() != Reach::Loopback)
             && (looks || keeps || (prepared.goal.is_read() && !spoken(touch)))
     };
-    let made_again = |touch: &Touch| is_scratch(request, touch) || is_product_of(request, &touch.name);
+    // A log that is looked at is not to be edited, though it is made again.
+    let made_again = |touch: &Touch| {
+        is_scratch(request, touch) || (is_product_of(request, &touch.name) && !touch.name.ends_with(".log"))
+    };
     let edited = |touch: &&Touch| {
         touch.seen().is_some_and(|seen| request.deployment.in_workspace(&seen))
-            && looks
+            && asks
             && prepared.derived.edited.contains(&touch.name)
             && !made_again(touch)
             && !prepared.written.made(&touch.name)
@@ -87,17 +92,20 @@ fn task_of_console(prepared: &Prepared<'_>) -> Option<String> {
     let line = args.get("command")?.as_str()?;
     let words: Vec<&str> = line.split_whitespace().map(|word| word.trim_matches(['\'', '"', ';'])).collect();
     let tries = ["--check", "--dry-run", "--plan", "--help", "--pretend", "--list", "-h"];
-    let (at, console) = words.iter().enumerate().find(|(_, word)| CONSOLES.iter().any(|name| word.ends_with(name)))?;
-    let task = words.get(at + 1).filter(|task| task.starts_with(|c: char| c.is_ascii_alphabetic()))?;
-    let shows = task.split([':', '_', '-']).any(|part| has(SHOWING, part));
-    let tried = words.iter().skip(at).any(|word| tries.contains(word));
-    (!shows && !tried).then(|| format!("{console} {task}"))
+    let consoles = words.iter().enumerate().filter(|(_, word)| CONSOLES.iter().any(|name| word.ends_with(name)));
+    let does = |(at, console): (usize, &&str)| {
+        let task = words.get(at + 1).filter(|task| task.starts_with(|c: char| c.is_ascii_alphabetic()))?;
+        let shows = task.split([':', '_', '-']).any(|part| has(SHOWING, part));
+        let mut own = words.iter().skip(at + 1).take_while(|word| !matches!(**word, "&&" | "||" | ";" | "|"));
+        (!shows && !own.any(|word| tries.contains(word))).then(|| format!("{console} {task}"))
+    };
+    consoles.into_iter().find_map(does)
 }
 
 impl Wishes {
     /// Whether every sentence of it asks for a look, in words that are known: an order that no list has may be for anything. `kept` also
-    /// takes those that keep what was found, and statements.
-    fn only_looks(&self, kept: bool) -> bool {
+    /// takes those that keep what was found, and `stated` statements.
+    fn only_looks(&self, kept: bool, stated: bool) -> bool {
         let words = &self.read.words;
         if words.is_empty() {
             return false;
@@ -119,11 +127,12 @@ impl Wishes {
                 has("and then to or", &before.text) || words.get(i).is_some_and(|word| word.clause != before.clause)
             })
         };
-        let mut sentence = None;
+        let (mut sentence, mut shown) = (None, false);
         for (i, word) in words.iter().enumerate() {
             if sentence != Some(word.sentence) && !has(FILLING, &word.text) {
                 sentence = Some(word.sentence);
-                let states = kept && has(STATING, &word.text);
+                let states = stated && has(STATING, &word.text);
+                shown |= shows(i);
                 if !(shows(i) || states) {
                     return false;
                 }
@@ -131,6 +140,6 @@ impl Wishes {
                 return false;
             }
         }
-        true
+        shown || kept
     }
 }

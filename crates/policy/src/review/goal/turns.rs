@@ -23,6 +23,7 @@ const TURNS: &[Turn] = &[
     (&["out", "of", "date|use"], "obsolete"),
     (&["left", "over|behind"], "obsolete"),
     (&["let", "go", "of"], "remove"),
+    (&["give|gives|giving|hand|serve", "notice"], "terminate"),
     (&["drop|dropping", "a|an|him|her|them|us", "line|note|mail|message"], "tell"),
     (&["get|gets|getting", "back", "to"], "reply"),
     (&["get", "in", "touch"], "contact"),
@@ -75,6 +76,11 @@ const APART: &[(&str, &str, &str)] = &[
     ("put putting", "together", "create"),
     ("jot jotting write writing note noting", "down", "write"),
     ("bring bringing get keep", "date", "update"),
+    (
+        "send sending give giving grant granting issue issuing",
+        "eur euro euros usd dollars gbp pounds chf francs voucher refund",
+        "pay",
+    ),
     ("get getting keep", "moving going", "remind"),
     ("put putting set setting", "right straight", "correct"),
     ("roll rolling", "back", "restore"),
@@ -90,7 +96,7 @@ const THE: &str = "the a an it its them this that these those all any every my o
 const BETWEEN: usize = 8;
 
 /// Verbs that with the name of a channel are ways to post something there.
-const POSTING: &str = "put putting drop dropping stick say write paste pop leave copy give show";
+const POSTING: &str = "put putting drop dropping stick say write paste pop leave copy give show note jot";
 
 /// Whether a verb is about a channel that is named after it in its sentence, with where the channel's name stands in the text.
 fn posts(words: &[Word], at: usize, text: &str) -> bool {
@@ -111,6 +117,29 @@ fn posts(words: &[Word], at: usize, text: &str) -> bool {
             || i.checked_sub(1).and_then(|i| words.get(i)).is_some_and(|w| has("in into on to onto", &w.text))
     };
     channel.is_some_and(|(i, _)| way(i))
+}
+
+/// Whether a word is a message that its clause has for somebody, or what is made for a channel to read.
+fn goes_out(words: &[Word], at: usize, text: &str) -> bool {
+    let Some(word) = words.get(at).filter(|word| !word.negated && !word.within) else { return false };
+    let before = |n: usize| at.checked_sub(n).and_then(|i| words.get(i)).map_or("", |word| word.text.as_str());
+    let channel = |word: &Word| text.get(..word.at).is_some_and(|before| before.ends_with('#'));
+    let near = || words.iter().skip(at + 1).take_while(|w| w.sentence == word.sentence && w.clause == word.clause);
+    // For whom it is, right behind the word that says so.
+    let led = |leads: &'static str, whom: &dyn Fn(&Word) -> bool| {
+        near().zip(near().skip(1)).any(|(lead, next)| has(leads, &lead.text) && whom(next))
+    };
+    if has("line note mail email message word heads summary", &word.text) && has("a one short brief quick", before(1)) {
+        let address = |word: &Word| channel(word) || super::bans::token(text, word.at).contains('@');
+        return led("to in", &address) || (before(2) == "as" && near().next().is_some_and(|w| w.text == "to"));
+    }
+    // "Summary of the open cases, into #support"
+    let begins = at.checked_sub(1).and_then(|i| words.get(i)).is_none_or(|before| before.sentence != word.sentence);
+    let sentence = || words.iter().skip(at + 1).take_while(|w| w.sentence == word.sentence);
+    let into =
+        || sentence().zip(sentence().skip(1)).any(|(lead, next)| has("to in into for", &lead.text) && channel(next));
+    (has("summarise summarize sum", &word.text) && led("for", &channel))
+        || (begins && has("summary overview digest", &word.text) && into())
 }
 
 /// "The stripped file goes to lab@…": what goes to an address is sent.
@@ -148,6 +177,14 @@ pub(super) fn read(words: &mut [Word], text: &str) {
             rest.next().is_some_and(|word| has("would wants want should needs need likes asks asked", &word.text));
         let heard = rest.find(|word| has("hear know see have read get learn", &word.text)).filter(|_| wants);
         if let Some(word) = heard {
+            (word.means, word.name, word.subordinate) = (Some("tell"), false, false);
+        }
+    }
+    // "… and when done a line to #guides", "as a mail to the coordinator", "summarise it for #stores"
+    for i in 0..words.len() {
+        if goes_out(words, i, text)
+            && let Some(word) = words.get_mut(i)
+        {
             (word.means, word.name, word.subordinate) = (Some("tell"), false, false);
         }
     }

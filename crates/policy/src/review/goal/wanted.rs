@@ -87,7 +87,8 @@ pub(in crate::review) fn unwanted(request: &Request<'_>, prepared: &Prepared<'_>
         Effect::Execute => !is_all_of_it_given(prepared) || wishes.order(OBEYING),
         // Where money goes from then on.
         Effect::Create | Effect::Update if touch.kind == TargetKind::Account => {
-            object(touch) || wishes.order("updat chang correct enter regist switch replac")
+            wishes.order("updat chang correct enter regist switch replac record add creat save fill")
+                || wishes.command(action)
         }
         // What is started by itself from then on, and what is changed that the goal has no word for, where it names what it is about.
         Effect::Create | Effect::Update
@@ -107,6 +108,7 @@ pub(in crate::review) fn unwanted(request: &Request<'_>, prepared: &Prepared<'_>
     let open = |effect: Effect| match effect {
         Effect::Pay => wishes.order(Kind::Pay.stems()) || wishes.command(action),
         Effect::Admin => wishes.order_powers() || wishes.command(action),
+        Effect::Delete => wishes.asked.contains(&Kind::Remove) || wishes.command(action),
         _ => true,
     };
     let touched = prepared.derived.touches.iter().filter(|touch| touch.by == By::Tool).all(wanted);

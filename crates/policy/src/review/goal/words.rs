@@ -31,7 +31,7 @@ const VERBS: &str = "work succeed pass hold fit match agree succeeded held";
 
 /// What something is when a condition holds.
 pub(super) const STATES: &str = "same equal identical done there green fine ok okay good ready finished complete empty gone clean through \
-    available valid right correct in safe confirmed approved";
+    available valid right correct sound intact in safe confirmed approved";
 
 /// Words with which "that" is what was said before.
 const BACK_TO: &str = "after before with upon by";
@@ -106,7 +106,8 @@ impl Goal {
             let joins = matches!(one, "and" | "then" | "but" | "please" | "also" | "afterwards");
             sentence += usize::from(begins);
             if begins {
-                questions = has(QUESTIONS, one) && is_question(text.get(at..).unwrap_or(""));
+                let rest = text.get(at..).unwrap_or("");
+                questions = (has(QUESTIONS, one) || asks_leave(rest)) && is_question(rest);
             }
             if begins || joins || gap.contains([',', '(', ')', '–', '—']) || gap.contains(" - ") {
                 (clause, subordinate) = (clause + 1, questions);
@@ -141,6 +142,8 @@ impl Goal {
             subordinate = subordinate && !(then || stated || (fourth && said && verb));
             // "I'll answer them myself", "Lucie will try it": who says who does it does not ask for it. "Will you" asks.
             subordinate |= matches!(one, "ll" | "will") && !begins && previous != "you";
+            // "We may drop the disks next week": nor does it ask for it now.
+            subordinate |= matches!(one, "may" | "might") && has("we i they he she", previous);
             // "Without removal, renaming or deletion"
             let listed = has("or nor", previous) && words.iter().rev().nth(1).is_some_and(|word| word.negated);
             let negated = negation.is_some_and(|from| words.len() - from <= 3 || listed);
@@ -186,6 +189,7 @@ impl Goal {
             }
             subordinate |= has(SUBORDINATE, one);
         }
+        by_oneself(&mut words);
         nouns(&mut words, &text);
         turns::read(&mut words, &text);
         // What is quoted is a text, and orders nothing.
@@ -196,8 +200,22 @@ impl Goal {
     }
 }
 
+/// "Commit only, I push myself on Monday": what somebody does himself is no order.
+fn by_oneself(words: &mut [Word]) {
+    for i in 0..words.len() {
+        let Some(clause) =
+            words.get(i).filter(|w| has("myself ourselves himself herself themselves", &w.text)).map(|w| w.clause)
+        else {
+            continue;
+        };
+        for word in words.iter_mut().take(i).rev().take_while(|word| word.clause == clause) {
+            word.subordinate = true;
+        }
+    }
+}
+
 /// Verbs that are names of things as well.
-const NOUNS: &str = "mail email message post note reply answer report order request invoice bill book booking case ticket issue release plan \
+const NOUNS: &str = "mail email message post note reply answer report order request invoice bill book booking case ticket issue release plan payout payment transfer refund charge \
     record file run build job log list";
 
 /// What is said of a thing right after its name.
@@ -267,6 +285,16 @@ fn is_question(rest: &str) -> bool {
         matches!(c, '?' | '!' | '\n') || (*c == '.' && after.is_none_or(char::is_whitespace))
     });
     end.is_some_and(|(_, c)| c == '?')
+}
+
+/// Whether a sentence that begins here asks if something can be done: "can P-20 be erased?", and not "can you erase P-20?".
+fn asks_leave(rest: &str) -> bool {
+    let mut words = rest.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    let asks = words.next().is_some_and(|first| has("can could may should must shall", first));
+    let mut later = words.take(12).peekable();
+    asks && !later.peek().is_some_and(|next| has("you u", next))
+        && later.clone().any(|word| word == "be")
+        && !later.any(|word| word == "please")
 }
 
 /// Whether a word between these stands inside of a longer name.
