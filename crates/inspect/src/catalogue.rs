@@ -27,6 +27,13 @@ const SOURCES: &[(&str, &str)] = &[
     ("families", include_str!("catalogue/families.txt")),
     ("further", include_str!("catalogue/further.txt")),
     ("everyday", include_str!("catalogue/everyday.txt")),
+    ("services", include_str!("catalogue/services.txt")),
+    ("science", include_str!("catalogue/science.txt")),
+    ("web", include_str!("catalogue/web.txt")),
+    ("hardware", include_str!("catalogue/hardware.txt")),
+    ("servers", include_str!("catalogue/servers.txt")),
+    ("desk", include_str!("catalogue/desk.txt")),
+    ("clouds", include_str!("catalogue/clouds.txt")),
 ];
 
 static CATALOGUE: LazyLock<HashMap<&'static str, Arc<Entry>>> = LazyLock::new(|| {
@@ -93,7 +100,7 @@ fn versioned(name: &str) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{CATALOGUE, SOURCES, entry, grammar};
+    use super::{CATALOGUE, Role, SOURCES, entry, grammar};
 
     #[test]
     fn the_tools_of_another_target_are_those_of_the_host() {
@@ -118,6 +125,30 @@ mod tests {
             }
         }
         assert!(CATALOGUE.len() > 400, "{}", CATALOGUE.len());
+    }
+
+    /// Who carries a command reads it once, however often one stands behind the other: twice each would take all time.
+    #[test]
+    fn a_command_behind_many_carriers_is_read_once() {
+        let carries = |entry: &grammar::Entry| {
+            let slots = entry.slots.iter().map(|slot| slot.role);
+            let values = entry.options.values().filter_map(|option| option.value);
+            slots.chain(values).any(|role| matches!(role, Role::Argv | Role::RemoteArgv | Role::Command | Role::Filter))
+        };
+        let context = countersign_plan::inspection::Context::new("/w", "/home/u");
+        let mut tried = 0;
+        for (name, entry) in CATALOGUE.iter() {
+            let below = entry.subcommands.iter().filter(|(_, entry)| carries(entry));
+            let words = below.map(|(words, _)| {
+                words.iter().map(|word| word.split('|').next().unwrap_or(word)).collect::<Vec<_>>().join(" ")
+            });
+            let own = carries(entry).then(String::new);
+            for words in own.into_iter().chain(words.take(2)) {
+                let _ = crate::shell::shell(&format!("{} true", format!("{name} {words} ").repeat(40)), &context);
+                tried += 1;
+            }
+        }
+        assert!(tried > 40, "{tried}");
     }
 
     #[test]

@@ -160,8 +160,11 @@ impl Machine<'_> {
                 _ => false,
             })
         };
-        let handed_over =
-            named(&["dup2"]) && named(&["exec", "spawn", "system"]) && named(&["connect", "create_connection"]);
+        // `open(STDIN, "<&S")`, `open STDOUT, ">&", $c` (perlfunc, "open").
+        let doubled =
+            |token: &Token| matches!(token, Token::Text(text) if text.starts_with(">&") || text.starts_with("<&"));
+        let doubles = named(&["dup2"]) || (language == Language::Perl && tokens.iter().any(doubled));
+        let handed_over = doubles && named(&["exec", "spawn", "system"]) && named(&["connect", "create_connection"]);
         if handed_over || (seen.outside && seen.runs && seen.sockets) {
             self.find(
                 FindingKind::ReverseShell,
@@ -193,6 +196,13 @@ impl Machine<'_> {
         seen: &mut Seen,
     ) {
         let lower = name.rsplit(['.', ':', '>']).next().unwrap_or(name);
+        // `exec {"/bin/sh"} "sh", "-i"`: the program stands before its words (perlfunc, "exec").
+        if let (Language::Perl, "exec" | "system", [Token::Mark('{'), Token::Text(program), Token::Mark('}'), ..]) =
+            (language, name, after)
+        {
+            seen.runs = true;
+            self.start(vec![Word::text(program.as_str())], Stream::unknown());
+        }
         let is_call = matches!(after.first(), Some(Token::Mark('('))) || (table.calls_bare && takes_bare(after));
         seen.decodes |= table.decoders.contains(lower) || table.decoders.contains(name);
         // What is unpacked so may be any call (Python documentation, "pickle": a warning of its own).
@@ -282,6 +292,17 @@ impl Machine<'_> {
                             FindingKind::DownloadAndExecute,
                             format!("the {} code runs what a host sends", language.name()),
                         );
+                    }
+                    let given = argument(after, 0).unwrap_or_default();
+                    if language == Language::Node
+                        && let (Some(Token::Text(from)), Some(Token::Text(end))) = (given.first(), given.last())
+                        && from.starts_with("./")
+                        && !from.contains("..")
+                        && end.ends_with(".json")
+                    {
+                        let folder = from.rsplit_once('/').map_or(".", |(folder, _)| folder);
+                        self.touch_path(Effect::Read, &Word::text(folder), true);
+                        return;
                     }
                     let message = format!("which {} module is loaded is not constant", language.name());
                     self.unknown(UnknownKind::Code, Effect::Execute, message);

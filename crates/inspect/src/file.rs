@@ -1,9 +1,11 @@
 //! What stands in a file, by what the file is: a script, or the command lines inside of something that a tool runs.
 
+mod carries;
 mod foreign;
 mod implant;
 pub(crate) mod make;
 mod runners;
+mod settings;
 mod wanted;
 
 use countersign_plan::document::{self, Bounds};
@@ -16,6 +18,7 @@ use crate::inspection::{Build as _, FindingKind};
 use crate::machine::{Machine, Word};
 use crate::path::{self, Place};
 pub(crate) use runners::{is_vacuous, swallows, weakens_tests};
+pub(crate) use settings::lines_of_settings;
 
 /// Ends of paths from which code runs without anybody starting it: by a push, a commit, a start of an interpreter, a folder that is
 /// entered. From the manuals of the services, Git, Husky, Python (`site`), direnv and cron.
@@ -125,13 +128,27 @@ fn of_kind(name: &str, text: &str, context: &Context) -> Inspection {
     }
     let mut out = match language(name, text) {
         Some(_) if bats.is_some() => crate::code::code(Language::Shell, &bats.unwrap_or_default(), context),
-        Some(language) => crate::code::code(language, text, context),
+        Some(language) => {
+            let mut out = crate::code::code(language, text, context);
+            if let Some(lines) = settings::of(name, text, context) {
+                out.absorb(lines);
+            }
+            out
+        }
         None => match embedded(name, text) {
             Some(lines) => Inspection { unknowns: Vec::new(), ..crate::shell::shell(&lines, context) },
-            None => match foreign::compiled(name, text, context) {
-                Some(found) => return found,
-                None => return obeyed(name, text),
-            },
+            None => {
+                let compiled = foreign::compiled(name, text, context);
+                match (compiled, settings::of(name, text, context)) {
+                    (Some(found), None) => return found,
+                    (None, None) => return obeyed(name, text),
+                    (found, Some(settings)) => {
+                        let mut out = found.unwrap_or_default();
+                        out.absorb(settings);
+                        out
+                    }
+                }
+            }
         },
     };
     if runs_by_itself(name, &context.home) {
@@ -314,6 +331,12 @@ fn commands(value: &Value, runs: bool, out: &mut Vec<String>) {
         Value::String(text) if runs && out.len() < MAX_LINES => out.push(plain(text)),
         Value::Array(items) => items.iter().for_each(|item| commands(item, runs, out)),
         Value::Object(members) => {
+            // What a step is given under a name is said before its lines.
+            for (name, value) in members.get("env").and_then(Value::as_object).into_iter().flatten() {
+                if let Some(text) = value.as_str().filter(|text| text.contains("${{") && out.len() < MAX_LINES) {
+                    out.push(format!("{name}={}", plain(text)));
+                }
+            }
             for (key, value) in members {
                 commands(value, KEYS.contains(&key.as_str()), out);
             }

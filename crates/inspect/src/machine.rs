@@ -77,6 +77,10 @@ pub(crate) struct Machine<'a> {
     pub(crate) words: Vec<Word>,
     /// Folders of this machine that the container under way is given, and where.
     pub(crate) bound: Vec<(String, String)>,
+    /// Whether the command that the program under way carries was read already.
+    pub(crate) opened: bool,
+    /// Whether the database under way lies in memory alone.
+    pub(crate) in_memory: bool,
     /// Whether statements of the line put together others that end a database.
     pub(crate) ends_databases: bool,
     /// The position of the command under way, where it is one of the inspected text itself.
@@ -93,6 +97,10 @@ pub(crate) struct Machine<'a> {
     pub(crate) in_place: bool,
     /// What was done so far, to tell what a loop does.
     pub(crate) effort: Effort,
+    /// What editors put into files.
+    pub(crate) placed: Vec<(String, String)>,
+    /// Files that were read as a part of what is run, and how long they were.
+    pub(crate) judged: BTreeSet<(String, usize)>,
     /// Files that the line itself made: to take them away again destroys nothing.
     pub(crate) made: BTreeSet<String>,
     /// Files that were emptied and not filled again, with the program that did it.
@@ -127,6 +135,8 @@ impl<'a> Machine<'a> {
             by: String::new(),
             words: Vec::new(),
             bound: Vec::new(),
+            opened: false,
+            in_memory: false,
             ends_databases: false,
             span: None,
             depth: 0,
@@ -135,6 +145,8 @@ impl<'a> Machine<'a> {
             narrowed: false,
             in_place: false,
             effort: Effort::default(),
+            placed: Vec::new(),
+            judged: BTreeSet::new(),
             made: BTreeSet::new(),
             emptied: BTreeMap::new(),
             commands: MAX_COMMANDS,

@@ -10,6 +10,7 @@ mod filter;
 mod find;
 mod grave;
 mod handed;
+mod launched;
 mod live;
 mod nested;
 mod options;
@@ -26,6 +27,7 @@ mod spoken;
 mod tasks;
 mod transfer;
 mod verbs;
+mod within;
 mod wrapper;
 
 use countersign_plan::tool::{Effect, TargetKind};
@@ -104,7 +106,7 @@ impl Machine<'_> {
         let special = special::knows(base);
         let knowledge = if entry.is_some() || special { Knowledge::Catalogued } else { Knowledge::Uncatalogued };
         self.note(name, rest, knowledge);
-        self.judge_words(base, rest);
+        self.judge_words(base, rest, &stdin);
         self.judge_placed(base, rest, &stdin);
         self.judge_installed(base);
         if let Some(out) = self.special(base, rest, &stdin).or_else(|| self.shows_disks(base, rest)) {
@@ -136,7 +138,7 @@ impl Machine<'_> {
     }
 
     /// What the words say that a grammar does not.
-    fn judge_words(&mut self, base: &str, rest: &[Word]) {
+    fn judge_words(&mut self, base: &str, rest: &[Word], stdin: &Stream) {
         self.effort.started(base);
         if matches!(base, "make" | "gmake" | "bmake" | "exiftool") {
             self.words = rest.to_vec();
@@ -157,6 +159,7 @@ impl Machine<'_> {
         self.judge_grave(base, rest);
         self.judge_tasks(base, rest);
         self.judge_live(base, rest);
+        self.judge_within(base, rest, stdin);
         self.sent_around(base, rest);
         self.judge_outward(base, rest);
         self.judge_sources(base, rest);
@@ -169,7 +172,7 @@ impl Machine<'_> {
     fn catalogued(&mut self, entry: &catalogue::Entry, base: &str, rest: &[Word], stdin: &Stream) -> Stream {
         let before = (std::mem::take(&mut self.decodes), std::mem::take(&mut self.answered));
         self.compiles_without_end(base, stdin);
-        self.carried(base, rest, stdin);
+        self.opened = self.carried(base, rest, stdin);
         let mut out = self.apply(entry, rest, stdin);
         // What code prints may be what it decoded or was sent.
         let does = (std::mem::replace(&mut self.decodes, before.0), std::mem::replace(&mut self.answered, before.1));
@@ -197,7 +200,7 @@ impl Machine<'_> {
         if !(wrapper || programs) || self.files.contains_key(path) {
             return None;
         }
-        self.judge_words(base, rest);
+        self.judge_words(base, rest, stdin);
         let unknowns = self.out.unknowns.len();
         let touches = self.out.touches.len();
         let interprets = matches!(
@@ -226,7 +229,9 @@ impl Machine<'_> {
                 // It asks the registry that it would ask from anywhere.
                 let registry = touch.kind == TargetKind::Other && touch.name.starts_with("registry ");
                 let plain = matches!(touch.kind, TargetKind::File | TargetKind::Directory | TargetKind::Host);
-                at <= touches || plain || package || registry
+                // What a tool takes away elsewhere is gone, whoever installed it.
+                let gone = touch.kind == TargetKind::Record && touch.effect == Effect::Delete;
+                at <= touches || plain || package || registry || gone
             });
         }
         Some(out)
@@ -321,7 +326,7 @@ impl Machine<'_> {
         if let Some(known) = self.by_variable(name) {
             return self.start(std::iter::once(Word::text(known)).chain(rest.iter().cloned()).collect(), stdin);
         }
-        self.judge_words(shown.rsplit('/').next().unwrap_or(&shown), rest);
+        self.judge_words(shown.rsplit('/').next().unwrap_or(&shown), rest, &stdin);
         if let Some(default) = self.by_default(name).filter(|default| default.constant().is_some()) {
             self.start(std::iter::once(default).chain(rest.iter().cloned()).collect(), stdin.clone());
         }

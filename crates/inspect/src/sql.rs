@@ -3,6 +3,8 @@
 //! A text that two dialects read differently counts as the sum of both readings: a backslash ends a string in one dialect and not
 //! in another. A text that none of them reads is unknown.
 
+mod words;
+
 use std::ops::ControlFlow;
 
 use countersign_plan::tool::{Effect, TargetKind};
@@ -12,6 +14,8 @@ use sqlparser::ast::{
 };
 use sqlparser::dialect::{Dialect, GenericDialect, MsSqlDialect, MySqlDialect, PostgreSqlDialect, SQLiteDialect};
 use sqlparser::parser::Parser;
+
+use words::{blocks, multiplies, only_tunes, without_partitions};
 
 use crate::inspection::{Build as _, FindingKind, Inspection, Touch, UnknownKind};
 
@@ -72,27 +76,6 @@ const REACHING: &[(&str, Effect)] = &[
 /// The most blocks that are open at one place: the parser's frames for them are the largest of all.
 const MAX_BLOCKS: usize = 6;
 
-/// How many `IF`, `CASE`, `WHILE`, `LOOP` and `BEGIN` are open at one place, less those that an `END` closes.
-fn blocks(text: &str) -> usize {
-    let (mut open, mut most) = (0_usize, 0);
-    let mut words =
-        text.split(|c: char| !c.is_alphanumeric() && !matches!(c, '_' | '(')).filter(|w| !w.is_empty()).peekable();
-    while let Some(word) = words.next() {
-        let is = |name: &str| word.eq_ignore_ascii_case(name);
-        let guards =
-            words.peek().is_some_and(|next| next.eq_ignore_ascii_case("exists") || next.eq_ignore_ascii_case("not"));
-        if is("end") || is("commit") || is("rollback") {
-            open = open.saturating_sub(1);
-            // `END IF`
-            words.next_if(|next| ["if", "case", "loop", "while"].iter().any(|name| next.eq_ignore_ascii_case(name)));
-        } else if (is("if") && !guards) || is("case") || is("while") || is("loop") || is("begin") {
-            open += 1;
-            most = most.max(open);
-        }
-    }
-    most
-}
-
 /// What the statements in a text would do to the database that they are given to.
 #[must_use]
 pub fn sql(text: &str) -> Inspection {
@@ -134,6 +117,7 @@ pub fn sql(text: &str) -> Inspection {
             if text.contains(&option) { text.replace(&option, "") } else { text }
         },
     );
+    let text = &without_partitions(text);
     let dialects: [&dyn Dialect; 5] =
         [&GenericDialect {}, &PostgreSqlDialect {}, &MySqlDialect {}, &SQLiteDialect {}, &MsSqlDialect {}];
     let mut readings: Vec<Vec<Statement>> = Vec::new();
@@ -389,6 +373,7 @@ impl Visitor for Reader<'_> {
                     format!("pragma {name}"),
                 );
             }
+            Statement::Set(_) if only_tunes(&statement.to_string()) => {}
             Statement::Grant { .. }
             | Statement::Revoke { .. }
             | Statement::CreateRole { .. }
@@ -431,6 +416,9 @@ impl Visitor for Reader<'_> {
             self.table(Effect::Create, &into.name);
         }
         let text = query.to_string().to_ascii_lowercase();
+        if multiplies(&text) {
+            self.find(FindingKind::ForkBomb, "the query multiplies its rows until the server gives way".to_owned());
+        }
         if text.contains(" into outfile") || text.contains(" into dumpfile") {
             self.file(Effect::Update, "?");
         }

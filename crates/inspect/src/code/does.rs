@@ -43,6 +43,22 @@ fn gives_text(name: &str, after: &[Token]) -> bool {
     name.rsplit('.').next().is_some_and(|last| last.starts_with("to_")) && given.all(shapes)
 }
 
+/// Whether a call gives a constant statement to a database of SQLite in memory, the only one that the code has.
+fn lies_in_memory(name: &str, after: &[Token], tokens: &[Token]) -> bool {
+    let statement = argument(after, 0).and_then(constant).map(|text| text.to_ascii_lowercase());
+    let plain =
+        statement.is_some_and(|text| !["attach", "vacuum", "load_extension"].iter().any(|word| text.contains(word)));
+    let connects = |(i, token): (usize, &Token)| {
+        matches!(token, Token::Name(name) if name == "connect" || name.ends_with(".connect")).then(|| {
+            let rest = tokens.get(i..).unwrap_or_default();
+            matches!(rest, [Token::Name(name), Token::Mark('('), Token::Text(place), ..] if name == "sqlite3.connect" && place == ":memory:")
+        })
+    };
+    let mut all = tokens.iter().enumerate().filter_map(connects).peekable();
+    let executes = matches!(name.rsplit('.').next(), Some("execute" | "executemany" | "executescript"));
+    executes && plain && all.peek().is_some() && all.all(|memory| memory)
+}
+
 impl Machine<'_> {
     pub(super) fn does(&mut self, language: Language, does: Does, name: &str, after: &[Token], seen: &mut Seen) {
         let text = |n: usize| argument(after, n).and_then(constant);
@@ -144,7 +160,15 @@ impl Machine<'_> {
                     self.script(first.trim_start_matches('|'), &Stream::unknown());
                 } else {
                     if writes && seen.looked_into < 8 && !crate::shell::is_deep() {
-                        let path = path.as_deref().unwrap_or("");
+                        // Of a name that is put together the end says what the file is.
+                        let last = argument(after, 0).and_then(|given| {
+                            given
+                                .iter()
+                                .rev()
+                                .find_map(|token| if let Token::Text(text) = token { Some(text.clone()) } else { None })
+                        });
+                        let path = path.clone().or(last).unwrap_or_default();
+                        let path = path.as_str();
                         for body in texts_written(&seen.tokens) {
                             self.judge_text_of(path, &body);
                         }
@@ -204,6 +228,15 @@ impl Machine<'_> {
                 if whole && !hands_on(&seen.tokens) {
                     self.find(FindingKind::EnvironmentDump, format!("`{name}` is the whole environment"));
                 }
+            }
+            // A table that lies in memory alone (Python library reference, "sqlite3").
+            Does::Unknown if language == Language::Python && lies_in_memory(name, after, &seen.tokens) => {}
+            Does::Unknown
+                if matches!(name.rsplit('.').next(), Some("read_pickle" | "unsafe_load"))
+                    && argument(after, 0).is_some_and(of_url) =>
+            {
+                self.find(FindingKind::DownloadAndExecute, format!("`{name}` runs what a host sends"));
+                self.does(language, Does::Connects, name, after, seen);
             }
             Does::Unknown => {
                 self.unknown(UnknownKind::Code, Effect::Execute, format!("`{name}` goes beyond what is analysed"));

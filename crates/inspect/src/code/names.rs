@@ -74,7 +74,27 @@ fn python_names(table: &Table, tokens: &[Token]) -> BTreeMap<String, String> {
             };
         }
     }
+    for (i, window) in tokens.windows(3).enumerate() {
+        let [Token::Name(own), Token::Mark('='), Token::Name(full)] = window else { continue };
+        let last = full.rsplit('.').next().unwrap_or(full);
+        let ends = matches!(tokens.get(i + 3), None | Some(Token::Mark(';')));
+        let begins = matches!(i.checked_sub(1).and_then(|i| tokens.get(i)), None | Some(Token::Mark(';')));
+        let plain = full.contains('.') && table.find(full, last).is_none() && table.is_harmless(last);
+        if ends && begins && plain && names.len() < MAX_NAMES && is_only_called(tokens, own, i) {
+            names.insert(own.clone(), full.clone());
+        }
+    }
     names
+}
+
+/// Whether a name is given a value at `at`, and everywhere else only called: nothing else is ever bound to it.
+fn is_only_called(tokens: &[Token], own: &str, at: usize) -> bool {
+    tokens.iter().enumerate().all(|(i, token)| {
+        let named = matches!(token, Token::Name(name) if name == own);
+        let before = i.checked_sub(1).and_then(|i| tokens.get(i));
+        let binds = matches!(before, Some(Token::Name(word)) if matches!(word.as_str(), "def" | "class" | "import" | "as" | "for" | "lambda" | "global" | "nonlocal" | "del"));
+        !named || i == at || (!binds && matches!(tokens.get(i + 1), Some(Token::Mark('('))))
+    })
 }
 
 fn node_names(tokens: &[Token]) -> BTreeMap<String, String> {

@@ -21,7 +21,17 @@ const OF_R: &str = "print cat paste paste0 sprintf format round signif nchar tou
     eigen svd diag t outer identical all any xor isTRUE isFALSE setdiff union intersect is.numeric is.character class typeof sessionInfo \
     packageVersion object.size suppressWarnings suppressMessages suppressPackageStartupMessages rowSums colSums rowMeans colMeans scale \
     nlevels max.col unlist unsplit split stack rownames setNames startsWith endsWith library require \
-    installed.packages R.Version numeric_version sprintf toString message";
+    installed.packages R.Version numeric_version sprintf toString message as.POSIXct as.POSIXlt ISOdate nchar interaction expand.grid \
+    xtabs ftable addmargins cor.test ks.test kruskal.test mad IQR fivenum weighted.mean colSums approx spline ecdf density loess smooth \
+    plot lines points abline hist barplot boxplot legend axis text title par layout curve polygon segments mtext dev.off grid rect arrows \
+    matplot pairs image contour persp rgb gray grey rainbow heat.colors hcl.colors adjustcolor colorRampPalette box stripchart dotchart \
+    mosaicplot pie symbols rug jitter";
+
+/// Functions that write the file that one of their arguments names.
+const WRITING: &str = "pdf png svg jpeg tiff bmp write.csv write.csv2 write.table saveRDS writeLines";
+
+/// Functions that call what they are given, by its name too.
+const CALLING: &str = "outer aggregate map reduce filter optimize uniroot integrate optim Reduce Filter Map";
 
 /// Functions that read the file that is their first argument.
 const READING: &str =
@@ -142,8 +152,17 @@ fn pieces(text: &str, julia: bool) -> Option<Vec<Piece>> {
     Some(out)
 }
 
-/// What a code reads, and whether it runs the project's own; nothing where it may do anything else.
-fn only_computes(text: &str, julia: bool) -> Option<(Vec<String>, bool)> {
+/// What a code does that is read to its end.
+#[derive(Debug, Default)]
+struct Computation {
+    read: Vec<String>,
+    written: Vec<String>,
+    /// Whether it runs the project's own code.
+    project: bool,
+}
+
+/// What a code does; nothing where it may do anything else.
+fn only_computes(text: &str, julia: bool) -> Option<Computation> {
     let pieces = pieces(text, julia)?;
     let set = |list: &'static str| list.split_whitespace().collect::<BTreeSet<&str>>();
     let (known, values, packages) = (set(if julia { OF_JULIA } else { OF_R }), set(VALUES), set(PACKAGES));
@@ -165,29 +184,44 @@ fn only_computes(text: &str, julia: bool) -> Option<(Vec<String>, bool)> {
     if pieces.windows(2).any(given) {
         return None;
     }
-    let (mut read, mut project) = (Vec::new(), false);
-    let applies = pieces.iter().any(
-        |piece| matches!(piece, Piece::Name(name) if name.ends_with("apply") || has("outer aggregate map reduce filter", name)),
-    );
+    let mut done = Computation::default();
+    let argument =
+        |i: usize| pieces.get(i + 1) == Some(&Piece::Mark('=')) && pieces.get(i + 2) != Some(&Piece::Mark('='));
+    let applies = pieces.iter().enumerate().any(|(i, piece)| {
+        matches!(piece, Piece::Name(name) if !argument(i) && (name.ends_with("apply") || has(CALLING, name)))
+    });
+    // Where a call that writes ends.
+    let mut writes_until = 0;
     for (i, piece) in pieces.iter().enumerate() {
         let next = pieces.get(i + 1);
         match piece {
             // A function may be given by its name, and a host be read.
-            Piece::Text(text) if text.contains("://") || (applies && is_name(text)) => return None,
+            Piece::Text(text) if text.contains("://") || (applies && is_name(text) && !is_read(&pieces, i)) => {
+                return None;
+            }
             Piece::Name(name) if next == Some(&Piece::Mark('(')) => {
                 let first = match (pieces.get(i + 2), pieces.get(i + 3)) {
                     (Some(Piece::Text(text)), _) => Some(text),
                     _ => None,
                 };
-                if has(READING, name) && !julia {
-                    read.push(first.filter(|path| !path.starts_with('|')).cloned().unwrap_or_else(|| ".".to_owned()));
+                if has(WRITING, name) && !julia {
+                    writes_until = closing(&pieces, i + 1)?;
+                    let mut texts = pieces.get(i..writes_until)?.iter().filter_map(|piece| match piece {
+                        Piece::Text(text) if text.contains(['.', '/']) && !text.contains(' ') => Some(text),
+                        _ => None,
+                    });
+                    // What begins with a pipe is a command.
+                    done.written.push(texts.next().filter(|path| !path.starts_with('|'))?.clone());
+                } else if has(READING, name) && !julia {
+                    done.read
+                        .push(first.filter(|path| !path.starts_with('|')).cloned().unwrap_or_else(|| ".".to_owned()));
                     first.or_else(|| {
                         has("list.files dir", name)
                             .then_some(&EMPTY)
                             .filter(|_| pieces.get(i + 2) == Some(&Piece::Mark(')')))
                     })?;
                 } else if has(OF_PROJECT, name) {
-                    project = true;
+                    done.project = true;
                 } else if matches!(name.as_str(), "library" | "require") {
                     let Some(Piece::Name(package)) = pieces.get(i + 2) else { return None };
                     has(PACKAGES, package).then_some(())?;
@@ -196,16 +230,20 @@ fn only_computes(text: &str, julia: bool) -> Option<(Vec<String>, bool)> {
                 }
             }
             Piece::Name(name) => {
-                let argument = next == Some(&Piece::Mark('=')) && pieces.get(i + 2) != Some(&Piece::Mark('='));
+                let argument = argument(i);
                 // What is printed may go into a file.
-                if argument && matches!(name.as_str(), "file" | "con" | "FUN") {
+                if argument && matches!(name.as_str(), "file" | "con" | "FUN") && (i >= writes_until || name == "FUN") {
                     return None;
                 }
-                let member = i.checked_sub(1).and_then(|i| pieces.get(i)) == Some(&Piece::Mark('$'));
+                let before = i.checked_sub(1).and_then(|i| pieces.get(i));
+                let member = before == Some(&Piece::Mark('$'));
+                // What is only given a value is not yet called.
+                let given = next == Some(&Piece::Mark('<')) && pieces.get(i + 2) == Some(&Piece::Mark('-'));
+                let given = given && matches!(before, None | Some(Piece::End | Piece::Mark('{')));
                 let name = name.as_str();
                 // A function of that name is found behind a value of that name.
                 let named = own.contains(name) && (!applies || is_nobodys(name));
-                let fine = argument || member || named || values.contains(name) || known.contains(name);
+                let fine = argument || member || given || named || values.contains(name) || known.contains(name);
                 if !(fine || packages.contains(name) || in_formula(&pieces, i)) {
                     return None;
                 }
@@ -215,7 +253,20 @@ fn only_computes(text: &str, julia: bool) -> Option<(Vec<String>, bool)> {
     }
     let inside =
         |text: &&Piece| matches!(text, Piece::Text(text) if text.starts_with(['/', '~']) || text.contains(".."));
-    (!project || !pieces.iter().any(|piece| inside(&piece))).then_some((read, project))
+    (!done.project || !pieces.iter().any(|piece| inside(&piece))).then_some(done)
+}
+
+/// Where the bracket that opens at `open` closes.
+fn closing(pieces: &[Piece], open: usize) -> Option<usize> {
+    let mut depth = 0_i32;
+    pieces.iter().enumerate().skip(open).find_map(|(i, piece)| {
+        match piece {
+            Piece::Mark('(') => depth += 1,
+            Piece::Mark(')') => depth -= 1,
+            _ => {}
+        }
+        (depth == 0).then_some(i)
+    })
 }
 
 static EMPTY: String = String::new();
@@ -223,6 +274,11 @@ static EMPTY: String = String::new();
 /// Whether no package that comes with the language has a function of that name: one letter, or with a line in it.
 fn is_nobodys(name: &str) -> bool {
     !name.contains('.') && (name.contains('_') || (name.len() == 1 && name != "q"))
+}
+
+/// Whether a text is the first argument of a function that reads the file of that name.
+fn is_read(pieces: &[Piece], i: usize) -> bool {
+    matches!(i.checked_sub(2).and_then(|from| pieces.get(from..i)), Some([Piece::Name(name), Piece::Mark('(')]) if has(READING, name))
 }
 
 fn is_name(text: &str) -> bool {
@@ -270,9 +326,12 @@ impl Machine<'_> {
             "R" | "Rscript" | "littler" => false,
             _ => return false,
         };
-        let Some((read, project)) = only_computes(text, julia) else { return false };
+        let Some(Computation { read, written, project }) = only_computes(text, julia) else { return false };
         for path in read {
             self.touch_path(Effect::Read, &Word::text(path), false);
+        }
+        for path in written {
+            self.touch_path(Effect::Update, &Word::text(path), false);
         }
         // The project's profile is read as it starts.
         self.touch_path(Effect::Execute, &Word::text("."), true);
@@ -298,6 +357,16 @@ mod tests {
                 "x <- read.csv('data/s.csv'); print(quantile(x$amount, c(.5, .9, 1e-3), na.rm = TRUE)); print(x[1:3, ])",
             ),
             (false, "testthat::test_local(reporter = \"summary\")"),
+            (false, "testthat::test_local('pkgs/qc', filter = 'spike', reporter = 'summary')"),
+            (
+                false,
+                "q <- sort(na.omit(read.csv('s.csv')$q)); pdf('out/f.pdf', 6, 4); plot(q, log = 'y'); invisible(dev.off())",
+            ),
+            (
+                false,
+                "d <- read.csv('d.csv'); hy <- as.integer(format(d$date + 61, '%Y')); print(aggregate(q ~ hy, d, function(x) c(a=min(x))))",
+            ),
+            (false, "write.csv(head(iris), file = 'out/head.csv', row.names = FALSE)"),
             (false, "rmarkdown::render(\"reports/methods.Rmd\", output_dir = \"build\", quiet = TRUE)"),
             (true, "using LinearAlgebra; A = [2 0; 1 3]; println(eigvals(A))"),
             (true, "println(Threads.nthreads()); versioninfo()"),
@@ -325,6 +394,9 @@ mod tests {
             (false, "system <- 1; print(sapply('id', system))"),
             (false, "print(sapply('id', 's\\x79stem'))"),
             (false, "sink('x'); print(1)"),
+            (false, "pdf('|id'); plot(1)"),
+            (false, "f <- 'x.csv'; write.csv(1, f)"),
+            (false, "hy <- 1; print(sapply('id', hy))"),
             (false, "print(outer('id', 1, 'system'))"),
             (false, "(if (TRUE) print else print)('x')"),
             (false, "c(print)[[1]]('x')"),

@@ -4,6 +4,8 @@
 use countersign_plan::inspection::{Context, Inspection};
 use countersign_plan::tool::TargetKind;
 
+use super::carries::{fetches_and_runs, sends_secrets};
+
 use crate::inspection::{Build as _, FindingKind};
 use crate::machine::Machine;
 
@@ -28,7 +30,7 @@ const STARTS: &[&str] = &[
 ];
 
 /// What connects.
-const CONNECTS: &[&str] = &[
+pub(super) const CONNECTS: &[&str] = &[
     "net.Dial(",
     "net.DialTimeout(",
     "TcpStream::connect",
@@ -92,6 +94,7 @@ pub(super) fn compiled(name: &str, text: &str, context: &Context) -> Option<Insp
     if says(CONNECTS) && (!started.is_empty() || says(&["/bin/sh", "/bin/bash", "dup2("])) {
         out.find(FindingKind::ReverseShell, None, format!("{name} connects a program to a socket"));
     }
+    sends_secrets(text, context, &mut out);
     let home = says(HOMES);
     let removes = text.lines().any(|line| REMOVES.iter().any(|call| line.contains(call)));
     if home && removes {
@@ -116,7 +119,7 @@ pub(super) fn compiled(name: &str, text: &str, context: &Context) -> Option<Insp
 }
 
 /// The most calls that are looked at.
-const MAX_CALLS: usize = 32;
+pub(super) const MAX_CALLS: usize = 32;
 
 /// Calls by which the languages that are not read start a program, as they are written (the manuals of Julia, R, Octave, Groovy, Elixir,
 /// Erlang, Haskell, OCaml, Scala, Clojure, Racket, Guile, Raku, Nim, Crystal and Dart).
@@ -237,7 +240,7 @@ const JOINS: &[&str] = &[
 ];
 
 /// What runs as code what it is given.
-const EVALUATES: &[&str] = &[
+pub(super) const EVALUATES: &[&str] = &[
     "source(",
     "source_url(",
     "include(",
@@ -249,6 +252,14 @@ const EVALUATES: &[&str] = &[
     "EVAL",
     "load-string",
 ];
+
+/// What makes a text out of numbers or of another text.
+const DECODES: &[&str] =
+    &["base64decode(", "base64_dec(", "base64_decode(", "rawToChar(", "intToUtf8(", "chartr(", "String(UInt8["];
+
+/// What runs a program, or calls what a text names.
+pub(super) const CALLS_BY_NAME: &[&str] =
+    &["system(", "system2(", "shell(", "run(", "get(", "match.fun(", "do.call(", "getFunction(", "getfield("];
 
 /// Shells whose language is another one.
 const SHELLS: &[&str] = &["nu", "xonsh", "elvish", "osh", "ysh"];
@@ -302,9 +313,14 @@ impl Machine<'_> {
         if statements(text).into_iter().any(fetched) {
             self.find(FindingKind::DownloadAndExecute, format!("the code of `{by}` runs what a host sends"));
         }
+        let runs = |statement: &str, calls: &[&str]| calls.iter().any(|call| statement.contains(call));
         let decoded = |statement: &str| {
-            statement.to_ascii_lowercase().contains("base64") && EVALUATES.iter().any(|call| statement.contains(call))
+            (statement.to_ascii_lowercase().contains("base64") && runs(statement, EVALUATES))
+                || (runs(statement, DECODES) && (runs(statement, EVALUATES) || runs(statement, CALLS_BY_NAME)))
         };
+        if fetches_and_runs(text) {
+            self.find(FindingKind::DownloadAndExecute, format!("the code of `{by}` runs what it fetches"));
+        }
         if statements(text).into_iter().any(decoded) {
             self.find(FindingKind::DecodeAndExecute, format!("the code of `{by}` runs what it decodes"));
         }

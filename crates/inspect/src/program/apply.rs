@@ -69,6 +69,7 @@ fn is_short(operands: &[Word]) -> bool {
 impl Machine<'_> {
     /// Applies an entry to arguments; what the program writes to standard output.
     pub(crate) fn apply(&mut self, entry: &Entry, rest: &[Word], stdin: &Stream) -> Stream {
+        let opened = std::mem::take(&mut self.opened);
         let (grammar, parsed) = match options::read(entry, rest) {
             Ok(read) => read,
             Err(_) if super::only_asks(rest.get(rest.len().saturating_sub(1)..).unwrap_or_default()) => {
@@ -141,7 +142,8 @@ impl Machine<'_> {
         {
             self.image(image);
         }
-        let out = self.commands(&grammar, &parsed, &tags, &mut doing, stdin);
+        // What a carrier brings somewhere is read once.
+        let out = if opened { None } else { self.commands(&grammar, &parsed, &tags, &mut doing, stdin) };
         self.transfer(&tags, &doing);
         let letter = doing.sent.clone().unwrap_or_else(Stream::empty).then(doing.read.clone()).then(stdin.clone());
         self.posts(&self.by.clone(), rest, &letter);
@@ -184,6 +186,11 @@ impl Machine<'_> {
                     };
                     let recursive = *path == "." || doing.recursive;
                     self.touch_path(effect, &word, recursive);
+                    if effect == Effect::Execute && *path == "." {
+                        let folder = self.paths(&Word::text(".")).into_iter().next().unwrap_or_default();
+                        let below = |path: &str| path.strip_prefix(&folder).is_some_and(|rest| rest.starts_with('/'));
+                        self.runs_written(&below);
+                    }
                 }
                 Tag::Net(registry) if !registry.contains('.') => self.asks_registry(registry, &parsed.operands),
                 Tag::Net(host) => doing.hosts.push(Word::text(*host)),
@@ -244,6 +251,7 @@ impl Machine<'_> {
                     None => self.unknown(UnknownKind::Value, Effect::Execute, "the encoded command is not constant"),
                 }
             }
+            Role::Update if self.in_memory && word.constant() == Some(":memory:") => {}
             Role::Read | Role::ReadTree if doing.in_place => {
                 doing.reads = true;
                 self.change_in_place(least(Effect::Update), word, recursive);
@@ -275,7 +283,8 @@ impl Machine<'_> {
             Role::Write if word.prefix().to_ascii_lowercase().starts_with("msl:") => self.picture(word, doing),
             Role::Write => {
                 // A move takes the place of what is there.
-                let in_place = std::mem::replace(&mut self.in_place, matches!(self.by.as_str(), "mv" | "mogrify"));
+                let in_place = matches!(self.by.as_str(), "mv" | "mogrify") || self.has_read(word);
+                let in_place = std::mem::replace(&mut self.in_place, in_place);
                 self.touch_path(least(Effect::Update), word, recursive);
                 self.in_place = in_place;
                 let holds = if doing.reads { doing.read.clone() } else { stdin.clone() };
@@ -427,13 +436,6 @@ impl Machine<'_> {
             Role::Volume => self.volume(word),
             Role::Socat => self.socat(word, doing),
         }
-    }
-
-    /// `effect` on what is there already.
-    fn change_in_place(&mut self, effect: Effect, word: &Word, recursive: bool) {
-        let before = std::mem::replace(&mut self.in_place, true);
-        self.touch_path(effect, word, recursive);
-        self.in_place = before;
     }
 
     /// What a file that a program writes holds afterwards: not known, but of which origin is.

@@ -104,6 +104,10 @@ impl Machine<'_> {
                 if what.iter().any(|w| w == "-l" || w == "-0") {
                     return Some(Stream::unknown());
                 }
+                // What the line itself put into the background (POSIX, "Special Parameters").
+                if !what.is_empty() && what.iter().all(|word| word == "${!}" || word.starts_with('-') && word != "-1") {
+                    return Some(Stream::empty());
+                }
                 if matches!(target.as_str(), "-1" | "1") {
                     self.find(FindingKind::DestroysSystem, "signals every process, or the first one");
                 }

@@ -21,6 +21,13 @@ impl Machine<'_> {
             if own(line) {
                 any = true;
                 self.client_command(line.trim());
+            } else if let Some((statement, command)) =
+                line.split_once("\\!").filter(|(s, _)| s.matches('\'').count() % 2 == 0)
+            {
+                any = true;
+                sql.push_str(statement);
+                sql.push('\n');
+                self.client_command(&format!("\\!{command}"));
             } else if let Some((statement, command)) = line.split_once(" \\g").filter(|_| !line.contains('\'')) {
                 any = true;
                 sql.push_str(statement);
@@ -32,6 +39,10 @@ impl Machine<'_> {
             }
         }
         let by = self.by.clone();
+        if by == "duckdb" {
+            let plain = if any { sql } else { text.to_owned() };
+            (sql, any) = (self.extensions(&plain), true);
+        }
         // MySQL's other way to end a statement.
         let vertical = matches!(by.as_str(), "mysql" | "mariadb") && text.trim_end().ends_with("\\G");
         let plain = if vertical { text.trim_end().trim_end_matches("\\G") } else { text };
@@ -47,17 +58,45 @@ impl Machine<'_> {
             }
         }
         // The server's own machine is none the less somebody's.
+        // What lies in memory is gone with the program (sqlite3(1), DuckDB's command line).
+        if self.in_memory && !text.to_ascii_lowercase().contains("attach") {
+            inspection.touches.retain(|touch| {
+                touch.kind != countersign_plan::tool::TargetKind::Database || touch.name.contains("://")
+            });
+            inspection.findings.retain(|finding| finding.kind != FindingKind::UnboundedStatement);
+        }
         let process = |touch: &&crate::inspection::Touch| {
             touch.effect == Effect::Execute && touch.kind == countersign_plan::tool::TargetKind::Process
         };
         let lines: Vec<String> = inspection.touches.iter().filter(process).map(|touch| touch.name.clone()).collect();
         crate::inspection::Build::absorb(&mut self.out, inspection);
         for line in lines {
-            let inner = crate::shell::shell(line.trim_matches('\''), self.context);
+            let line = line.strip_prefix('\'').and_then(|line| line.strip_suffix('\'')).unwrap_or(&line);
+            let inner = crate::shell::shell(line, self.context);
             self.absorb_grave(inner);
         }
         let lower = text.to_ascii_lowercase();
         self.ends_databases |= ["'drop database", "'drop schema"].iter().any(|text| lower.contains(text));
+    }
+
+    /// The statements without those that bring in extensions of DuckDB, which are code: from its own repository, or from where they say
+    /// (DuckDB, "Installing extensions").
+    fn extensions(&mut self, text: &str) -> String {
+        let mut kept = Vec::new();
+        for statement in text.split(';') {
+            let mut words = statement.split_whitespace().map(|word| word.trim_matches(['\'', '"']));
+            let first = words.next().unwrap_or("").to_ascii_lowercase();
+            let from = statement.to_ascii_lowercase().find(" from ").and_then(|at| statement.get(at + 6..));
+            match (first.as_str(), from.map(|from| from.trim().trim_matches(['\'', '"']))) {
+                ("install", Some(place)) if place.contains("://") => {
+                    self.touch_host(&Word::text(place));
+                    self.find(FindingKind::DownloadAndExecute, format!("an extension of DuckDB comes from {place}"));
+                }
+                ("load", None) if words.next().is_some_and(|name| !name.contains('/')) => {}
+                _ => kept.push(statement),
+            }
+        }
+        kept.join(";")
     }
 
     fn client_command(&mut self, line: &str) {

@@ -281,6 +281,13 @@ impl Machine<'_> {
             self.find(FindingKind::Secret, format!("`{base} {}` prints a credential", words.join(" ")));
             out.sources.insert("secret".to_owned());
         }
+        // With all databases go their users with the passwords' hashes (mysqldump(1), pg_dumpall(1)).
+        let all = |word: &String| matches!(word.as_str(), "--all-databases" | "-A");
+        let dumps = matches!(base, "mysqldump" | "mariadb-dump" | "mysqlpump") && words.iter().any(all)
+            || base == "pg_dumpall" && !words.iter().any(|word| word == "--no-role-passwords");
+        if dumps {
+            out.sources.insert("secret".to_owned());
+        }
     }
 }
 

@@ -112,7 +112,12 @@ impl Machine<'_> {
             (None, Some(template)) => template.to_owned(),
             (Some(folder), template) => format!("{folder}/{}", template.unwrap_or("tmp.XXXXXXXXXX")),
         };
-        name.contains("XXX").then(|| Stream::constant(format!("{name}\n")))
+        name.contains("XXX").then(|| {
+            // What is new under a name that nobody has takes nothing with it when it goes.
+            let made = self.paths(&Word::text(name.as_str()));
+            self.made.extend(made);
+            Stream::constant(format!("{name}\n"))
+        })
     }
 }
 
@@ -235,7 +240,8 @@ mod tests {
             seen.touches.iter().map(|touch| touch.name.clone()).collect::<Vec<_>>()
         };
         assert!(touched("t=$(mktemp -d) && rm -rf \"$t\"").iter().all(|name| name.starts_with("/tmp/")));
-        assert!(touched("t=$(mktemp -p build x.XXXX) && rm \"$t\"").contains(&"/w/build/x.XXXX".to_owned()));
+        assert!(touched("t=$(mktemp -p build x.XXXX) && date > \"$t\"").contains(&"/w/build/x.XXXX".to_owned()));
+        assert!(touched("t=$(mktemp -d) && rm -rf \"$t\"").is_empty(), "what is new goes without anything else");
         assert!(
             touched("t=$(mktemp -d); rm -rf \"$t/..\"").contains(&"/tmp".to_owned()),
             "what is around it is no part of it"

@@ -103,13 +103,19 @@ impl Machine<'_> {
         if (wipes && !super::only_asks(rest)) || listed {
             self.find(FindingKind::DestroysDevice, format!("{} makes what a device holds unreadable", line()));
         }
-        let takes = |word: &String| super::verbs::verb(word) == Some(Effect::Delete) || word == "rb";
+        let takes = |word: &String| {
+            let verb = |word: &str| super::verbs::verb(word) == Some(Effect::Delete);
+            verb(word)
+                || word.split_once('-').is_some_and(|(first, _)| verb(first))
+                || word == "rb"
+                || word == "--delete"
+        };
         let of_cluster = |word: &String| word.split(',').any(|kind| CLUSTER.contains(&kind));
         let all_of_cluster = matches!(base, "kubectl" | "oc" | "k")
             && words.iter().any(|word| word == "delete")
             && words.iter().any(|word| word == "--all")
             && words.iter().any(of_cluster);
-        if all_of_cluster || (words.iter().take(3).any(takes) && of_all(EVERYTHING)) {
+        if all_of_cluster || (words.iter().take(5).any(takes) && of_all(EVERYTHING)) {
             self.find(FindingKind::DestroysDatabase, format!("{} takes away everything of a kind", line()));
         }
         if base == "mkfifo" || (base == "mknod" && words.last().is_some_and(|word| word == "p")) {
@@ -181,6 +187,7 @@ impl Machine<'_> {
             }
             "gcloud" | "gsutil" => first("ls") || (first("projects") && has("list")),
             "az" => first("group") && has("list"),
+            _ if base.starts_with("kafka-topics") => has("--list"),
             _ => false,
         };
         // Where nothing narrows it, all of the folder is listed.
@@ -390,7 +397,7 @@ impl Machine<'_> {
         let quoted = |text: &str| text.split('"').nth(1).map(str::to_owned);
         let line = |word: &String| -> Option<String> {
             let after = |mark: &str| word.split_once(mark).map(|(_, rest)| rest);
-            match base {
+            match if base.ends_with("gdb") || base.starts_with("gdb") { "gdb" } else { base } {
                 "vim" | "vi" | "nvim" | "view" | "ex" | "ed" => after("!").map(str::to_owned),
                 "gdb" | "lldb" | "rr" => ["shell ", "!", "platform shell "]
                     .iter()

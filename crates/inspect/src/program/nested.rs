@@ -95,12 +95,19 @@ fn carrier(base: &str, words: &[String]) -> Option<Carrier<'static>> {
 
 impl Machine<'_> {
     /// What a program carries, as if it stood alone.
-    pub(super) fn carried(&mut self, base: &str, rest: &[Word], stdin: &Stream) {
+    /// Whether it carries anything at all is the answer: its entry has then no command left to run.
+    pub(super) fn carried(&mut self, base: &str, rest: &[Word], stdin: &Stream) -> bool {
         let words: Vec<String> = rest.iter().map(Word::shown).collect();
-        let Some(Carrier { values, how, at }) = carrier(base, &words) else {
+        let Some(carrier) = carrier(base, &words) else {
             self.commands_among(base, rest, &words);
-            return;
+            return false;
         };
+        self.carry(base, &words, rest, carrier, stdin);
+        true
+    }
+
+    fn carry(&mut self, base: &str, words: &[String], rest: &[Word], carrier: Carrier<'_>, stdin: &Stream) {
+        let Carrier { values, how, at } = carrier;
         let there = how.contains(&"there");
         self.bound = bound(rest);
         let lines: Vec<&str> = how.iter().filter_map(|word| word.strip_prefix('=')).collect();

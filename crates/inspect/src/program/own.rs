@@ -1,5 +1,5 @@
 //! What programs do that has no grammar of its own but a meaning for paths, schedules and what a project keeps: `basename` and
-//! `dirname`, `npx` of a tool that projects develop with, a table of `crontab`, a file that the line wrote and a program loads, a
+//! `dirname`, a table of `crontab`, a file that the line wrote and a program loads, a
 //! host that is probed, a unit of the user's own.
 
 use countersign_plan::tool::{Effect, TargetKind};
@@ -8,94 +8,6 @@ use super::apply::Doing;
 use super::transfer::host_of;
 use crate::inspection::{FindingKind, UnknownKind};
 use crate::machine::{Machine, Stream, Word};
-
-/// Tools by which JavaScript projects are checked, built, tested and documented, under the names of their packages. None of them
-/// runs code that its arguments hold, publishes, or works on a database.
-const DEVELOPED_WITH: &[&str] = &[
-    "@arethetypeswrong/cli",
-    "@biomejs/biome",
-    "@redocly/cli",
-    "@stoplight/spectral-cli",
-    "api-extractor",
-    "astro",
-    "attw",
-    "ava",
-    "babel",
-    "biome",
-    "c8",
-    "commitlint",
-    "cspell",
-    "cucumber-js",
-    "cypress",
-    "depcheck",
-    "depcruise",
-    "docusaurus",
-    "eleventy",
-    "esbuild",
-    "eslint",
-    "gatsby",
-    "graphql-codegen",
-    "grunt",
-    "gulp",
-    "html-validate",
-    "jasmine",
-    "jest",
-    "jsdoc",
-    "json2ts",
-    "karma",
-    "knip",
-    "lerna",
-    "lessc",
-    "license-checker",
-    "lint-staged",
-    "madge",
-    "markdownlint",
-    "markdownlint-cli2",
-    "microbundle",
-    "mocha",
-    "ncc",
-    "next",
-    "ng",
-    "nuxt",
-    "nx",
-    "nyc",
-    "openapi-typescript",
-    "oxlint",
-    "parcel",
-    "playwright",
-    "postcss",
-    "prettier",
-    "publint",
-    "redocly",
-    "rollup",
-    "sass",
-    "size-limit",
-    "source-map-explorer",
-    "spectral",
-    "standard",
-    "storybook",
-    "stryker",
-    "stylelint",
-    "svelte-check",
-    "svgo",
-    "swc",
-    "tailwindcss",
-    "tap",
-    "tsc",
-    "tsd",
-    "tsdown",
-    "tslint",
-    "tsup",
-    "turbo",
-    "typedoc",
-    "vite",
-    "vitepress",
-    "vitest",
-    "vue-tsc",
-    "wdio",
-    "webpack",
-    "xo",
-];
 
 /// Files in which package managers keep which packages a project is built from, with their digests (the managers' manuals).
 const LOCKS: &[&str] = &[
@@ -146,22 +58,6 @@ impl Machine<'_> {
         doing.hosts.push(host_of(word));
     }
 
-    /// `npx TOOL`, where the tool is one that a project keeps: its own copy is run before anything is fetched (npm-exec(1)). Whoever
-    /// says yes to fetching beforehand may mean another package of that name.
-    pub(super) fn projects_own(&mut self, rest: &[Word], stdin: &Stream) -> Option<Stream> {
-        let flag = |word: &&Word| matches!(word.constant(), Some("--no" | "--no-install" | "-q" | "--quiet" | "--bun"));
-        let (tool, rest) = rest.get(rest.iter().take_while(flag).count()..)?.split_first()?;
-        let name = tool.constant().filter(|name| DEVELOPED_WITH.contains(name))?;
-        let name = name
-            .rsplit('/')
-            .next()
-            .filter(|last| *last != "cli")
-            .or_else(|| name.split(['@', '/']).nth(1))
-            .unwrap_or(name);
-        let words = std::iter::once(Word::text(format!("node_modules/.bin/{name}"))).chain(rest.iter().cloned());
-        Some(self.start(words.collect(), stdin.clone()))
-    }
-
     /// What a table of jobs on standard input would run, as far as it is known; that one is installed is the catalogue's to say.
     pub(super) fn table_of_jobs(&mut self, rest: &[Word], stdin: &Stream) -> Option<Stream> {
         if rest.is_empty() || rest.iter().any(|word| word.constant() == Some("-")) {
@@ -170,6 +66,36 @@ impl Machine<'_> {
             }
         }
         None
+    }
+
+    /// `aws --endpoint-url http://localhost:4566 s3 cp FROM TO`: a service of this machine takes the place of the cloud (AWS CLI, "Global
+    /// options"). Anything but a copy or a look is the catalogue's to say.
+    pub(super) fn at_local_endpoint(&mut self, rest: &[Word]) -> Option<Stream> {
+        let words: Vec<&str> = rest.iter().map(Word::constant).collect::<Option<_>>()?;
+        let at = words.iter().position(|word| word.starts_with("--endpoint-url"))?;
+        let joined = words.get(at)?.strip_prefix("--endpoint-url=");
+        let address = joined.or_else(|| words.get(at + 1).copied())?;
+        let local = crate::host::read(address).name.is_some_and(|name| crate::host::is_loopback(&name));
+        let verbs = words.windows(2).find(|pair| matches!(pair, ["s3" | "s3api" | "sqs" | "sns" | "dynamodb", _]))?;
+        let looks = ["ls", "list", "describe", "get", "head", "presign"]
+            .iter()
+            .any(|verb| verbs.last().is_some_and(|word| word.starts_with(verb)));
+        let copies = matches!(verbs, ["s3", "cp" | "sync" | "mb"]);
+        if !local || !(looks || copies) {
+            return None;
+        }
+        self.touch_host(&Word::text(address));
+        let paths = words
+            .iter()
+            .enumerate()
+            .skip_while(|(_, word)| **word != "s3")
+            .skip(2)
+            .filter(|(_, word)| !word.starts_with('-'));
+        for (n, (_, word)) in paths.take(2).enumerate().filter(|(_, (_, word))| !word.contains("://")) {
+            let effect = if n == 0 { Effect::Read } else { Effect::Update };
+            self.touch_path(effect, &Word::text(*word), true);
+        }
+        Some(Stream::unknown())
     }
 
     /// `systemctl --user restart UNIT…`: processes of the user's own that go on as they were installed (systemctl(1)). Whatever else
@@ -579,25 +505,6 @@ mod tests {
         ] {
             assert!(!effect(line).contains(&(Effect::Update, TargetKind::Process)), "{line}");
             assert!(effect(line).iter().any(|(effect, _)| *effect == Effect::Admin), "{line}: {:?}", effect(line));
-        }
-    }
-
-    #[test]
-    fn npx_of_what_a_project_develops_with_is_the_project_s_own() {
-        for line in ["npx eslint src --ext .ts", "npx --no prettier --check src", "bunx vitest run"] {
-            let seen = inspect(line);
-            assert!(seen.is_clear() && seen.touches.iter().any(|t| t.name.contains("node_modules/.bin/")), "{seen:#?}");
-        }
-        for line in [
-            "npx esIint src",
-            "npx eslint@latest-evil",
-            "npx left-padd",
-            "npx -p evil eslint",
-            "npx --yes prettier --check src",
-            "npx tsx -e 'x()'",
-        ] {
-            let seen = inspect(line);
-            assert!(seen.touches.iter().any(|t| t.name.starts_with("package ")), "{line}: {seen:#?}");
         }
     }
 

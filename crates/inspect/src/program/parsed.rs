@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use countersign_plan::tool::Effect;
+
 use super::options::Parsed;
 use crate::catalogue::Role;
 use crate::machine::{Machine, Scope, Word};
@@ -32,6 +34,22 @@ impl Machine<'_> {
             _ => None,
         };
         files.filter_map(absolute).collect()
+    }
+
+    /// Whether the program under way reads the file that it then writes.
+    pub(super) fn has_read(&self, word: &Word) -> bool {
+        let paths = self.paths(word);
+        let read = |touch: &crate::inspection::Touch| {
+            touch.effect == Effect::Read && touch.by == self.by && paths.contains(&touch.name)
+        };
+        !word.is_pattern() && self.out.touches.iter().any(read)
+    }
+
+    /// `effect` on what is there already.
+    pub(super) fn change_in_place(&mut self, effect: Effect, word: &Word, recursive: bool) {
+        let before = std::mem::replace(&mut self.in_place, true);
+        self.touch_path(effect, word, recursive);
+        self.in_place = before;
     }
 
     /// Changes to the folder that an option names; the state to go back to.

@@ -14,6 +14,13 @@ const MORE_THAN_CORES: u32 = 1000;
 /// Builtins that are installed as programs too.
 const BOTH: &[&str] = &["echo", "printf", "test", "[", "kill", "pwd", "true", "false"];
 
+/// Whether a command of sqlite3 neither opens nor keeps another database.
+fn is_mild(word: &Word) -> bool {
+    let text = word.shown();
+    let name = text.split_whitespace().next().unwrap_or("");
+    matches!(name, ".read" | ".schema" | ".tables" | ".mode" | ".headers" | ".header" | ".import" | ".dump" | ".timer")
+}
+
 /// Whether a program is read here and not by the catalogue.
 pub(crate) fn knows(name: &str) -> bool {
     super::is_shell(name)
@@ -53,10 +60,17 @@ impl Machine<'_> {
             "mktemp" | "gmktemp" => return self.temporary(rest),
             "ed" | "red" | "ex" | "vim" | "vi" | "nvim" => return self.edits_by_itself(name, rest, stdin),
             "npx" | "bunx" | "pnpx" => return self.projects_own(rest, stdin),
+            "npm" | "pnpm" | "yarn" => return self.by_package_manager(name, rest, stdin),
             "crontab" => return self.table_of_jobs(rest, stdin),
             "cmake" => return self.command_of_cmake(rest, stdin),
             "ghc" => return self.expression_of_ghc(rest, stdin),
             "mongosh" | "mongo" => return self.reads_documents(rest),
+            "sqlite3" | "sqlite" | "duckdb" => {
+                self.in_memory = rest.iter().any(|word| word.constant() == Some(":memory:"))
+                    && !rest.iter().any(|word| word.prefix().trim_start().starts_with('.') && !is_mild(word));
+                return None;
+            }
+            "aws" => return self.at_local_endpoint(rest),
             "systemctl" => return self.own_units(rest),
             "systemd-run" => return self.with_limits(rest, stdin),
             "rsync" => return self.mirrors(rest),
@@ -82,10 +96,29 @@ impl Machine<'_> {
         let (Some("-m"), Some(_)) = (rest.get(at).and_then(Word::constant), rest.get(at + 1)) else { return None };
         let words = rest.get(at + 1..).unwrap_or_default();
         let module = words.first().and_then(Word::constant).unwrap_or("").to_owned();
+        if matches!(module.as_str(), "cProfile" | "profile") {
+            return self.profiled(words.get(1..).unwrap_or_default(), stdin);
+        }
         if self.own_module(&module, words.get(1..).unwrap_or_default()) {
             return Some(Stream::unknown());
         }
         Some(self.start(words.to_vec(), stdin.clone()))
+    }
+
+    /// `python -m cProfile [-o FILE] [-s ORDER] (-m MODULE | SCRIPT) …` (Python library reference, "The Python Profilers").
+    fn profiled(&mut self, rest: &[Word], stdin: &Stream) -> Option<Stream> {
+        let mut at = 0;
+        while let Some(option) = rest.get(at).and_then(Word::constant).filter(|word| word.starts_with('-')) {
+            match option {
+                "-o" => self.touch_path(Effect::Update, rest.get(at + 1)?, false),
+                "-s" => {}
+                "-m" => break,
+                _ => return None,
+            }
+            at += 2;
+        }
+        let words = std::iter::once(Word::text("python3")).chain(rest.get(at..)?.iter().cloned());
+        Some(self.start(words.collect(), stdin.clone()))
     }
 
     /// `ghc -e EXPRESSION` runs it, and compiles nothing (GHC User's Guide, "Expression evaluation mode").

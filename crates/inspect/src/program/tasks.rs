@@ -107,9 +107,11 @@ impl Machine<'_> {
         let staged = matches!(base, "cap" | "mina" | "kamal" | "fab" | "fastlane" | "dep");
         let outward = |task: &String| {
             // `publishAllPublicationsToMavenCentralRepository`; what goes to the own machine's store goes nowhere.
-            let lower = task.to_ascii_lowercase();
+            let lower = task.rsplit(':').next().unwrap_or(task).to_ascii_lowercase();
             let camel = matches!(base, "gradle" | "gradlew" | "mvn" | "mvnw")
-                && ["publish", "deploy", "release", "upload"].iter().any(|verb| lower.starts_with(verb))
+                && ["publish", "deploy", "release", "upload", "push", "jibdocker"]
+                    .iter()
+                    .any(|verb| lower.starts_with(verb))
                 && !lower.contains("local");
             camel
                 || task.split([':', '-', '_', '.']).any(|part| {
@@ -122,6 +124,14 @@ impl Machine<'_> {
         let mut tasks = rest.iter().map(Word::shown).filter(task);
         let several =
             staged || matches!(base, "gradle" | "gradlew" | "mvn" | "mvnw" | "make" | "gmake" | "just" | "rake");
+        // `bootBuildImage --publishImage` (Spring Boot Gradle plugin, "Packaging OCI Images").
+        let published = rest.iter().map(Word::shown).find(|word| {
+            matches!(base, "gradle" | "gradlew" | "mvn" | "mvnw")
+                && word.trim_start_matches('-').to_ascii_lowercase().starts_with("publishimage")
+        });
+        if let Some(word) = published.filter(|word| !word.ends_with("=false")) {
+            self.touch_named(Effect::Update, &format!("what {base} {word} deploys"));
+        }
         let first = if several { tasks.find(outward) } else { tasks.next() };
         let says = |words: &[&str]| rest.iter().any(|word| word.constant().is_some_and(|text| words.contains(&text)));
         // A manager of packages only tries its own `publish`; a script gets the word and does with it what it will.
@@ -175,19 +185,35 @@ pub(super) fn is_production(word: &str) -> bool {
     matches!(word.to_ascii_lowercase().as_str(), "prod" | "production" | "live" | "prd")
 }
 
+/// A name in which capitals begin words, with a sign between them: `liquibaseDropAll`.
+fn apart(word: &str) -> String {
+    let mut out = String::with_capacity(word.len());
+    let mut before = ' ';
+    for c in word.chars() {
+        if c.is_ascii_uppercase() && before.is_ascii_lowercase() {
+            out.push('-');
+        }
+        out.push(c);
+        before = c;
+    }
+    out
+}
+
 /// Whether a word names a task that takes something away; with `true` where that is a database.
 fn said(word: &str, database: bool) -> Option<bool> {
-    let lower = word.to_ascii_lowercase();
+    let lower = apart(word).to_ascii_lowercase();
     let option = lower.starts_with('-');
     let bare = lower.trim_start_matches('-');
     // `--force-reset`, `--drop-all`; an option that says how is none.
-    if option
-        && !(bare.contains("reset") || bare.contains("drop") || bare.contains("wipe") || bare.contains("truncate"))
-    {
+    if option && !["reset", "drop", "wipe", "truncate", "data-loss"].iter().any(|part| bare.contains(part)) {
         return None;
     }
     let parts: Vec<&str> = bare.split([':', '-', '_', '.', '/', '=']).collect();
-    let takes = parts.iter().any(|part| has(TAKES, part));
+    let takes = parts.iter().any(|part| has(TAKES, part)) || bare.contains("data-loss");
+    // `flywayClean`, `flyway:clean`: all that the schemas hold.
+    if parts.contains(&"flyway") && parts.contains(&"clean") {
+        return Some(true);
+    }
     let again = parts.iter().any(|part| has(MADE_AGAIN, part));
     let queued = |part: &&str| {
         matches!(

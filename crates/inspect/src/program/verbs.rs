@@ -7,7 +7,7 @@ use super::options::Parsed;
 use crate::catalogue::Tag;
 use crate::code::Language;
 use crate::inspection::{FindingKind, UnknownKind};
-use crate::machine::{Machine, Word};
+use crate::machine::{Machine, Stream, Word};
 
 /// What a verb in the language of services does.
 pub(super) fn verb(word: &str) -> Option<Effect> {
@@ -223,6 +223,19 @@ impl Machine<'_> {
         ];
         let text = word.shown();
         let first = text.split([' ', '/']).next().unwrap_or("");
+        // What GDB hands to a shell or to Python (GDB manual, "Shell Commands", "Python Commands").
+        let rest = |word: &str| text.strip_prefix(word).map(str::to_owned);
+        match (rest("shell "), rest("!"), rest("python ").or_else(|| rest("py "))) {
+            (Some(line), ..) | (_, Some(line), _) if !word.has_hole() => {
+                self.script(&line, &Stream::unknown());
+                return;
+            }
+            (.., Some(code)) if !word.has_hole() => {
+                self.code(crate::code::Language::Python, &code);
+                return;
+            }
+            _ => {}
+        }
         // How it shows, and values that nothing has to be called for.
         let mut more = text.split_whitespace().skip(1);
         let shapes = first == "set" && more.next().is_some_and(|what| SHAPES.contains(&what));

@@ -1,7 +1,7 @@
 //! Variables by which a line decides which code other programs run, or what is recorded.
 
 use crate::inspection::FindingKind;
-use crate::machine::{Machine, Part, Variable};
+use crate::machine::{Machine, Part, Variable, Word};
 
 impl Machine<'_> {
     /// Sets a variable and says so where it decides which code runs.
@@ -22,8 +22,12 @@ impl Machine<'_> {
                 Variable::Array(_) | Variable::Unset | Variable::Unknown => "…".to_owned(),
             };
             self.runs_later(&shown);
+            self.imported_data(&shown);
+            self.loaded_by(name, &shown);
             if shown.contains(' ') && !crate::shell::is_deep() {
-                let inner = crate::shell::shell(&shown, self.context);
+                // Options of an interpreter that is named elsewhere.
+                let line = if shown.starts_with("-c ") { format!("sh {shown}") } else { shown.clone() };
+                let inner = crate::shell::shell(&line, self.context);
                 self.absorb_grave(inner);
             }
             if !matches!(value, Variable::Unset) && !shown.is_empty() {
@@ -38,6 +42,25 @@ impl Machine<'_> {
         }
         self.judge_proxy_variable(name, &value);
         self.scope.set(name, value);
+    }
+}
+
+impl Machine<'_> {
+    /// Files of this line that a loading variable makes code of: what a host sent, in a folder that it names; functions in a raster.
+    fn loaded_by(&mut self, name: &str, value: &str) {
+        if name == "GDAL_VRT_ENABLE_PYTHON" {
+            self.runs_written(&|path| path.ends_with(".vrt"));
+        }
+        for folder in value.split(':').filter(|folder| folder.contains('/')).take(16) {
+            for folder in self.paths(&Word::text(folder)) {
+                let below = |path: &str| {
+                    path.strip_prefix(folder.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+                };
+                if self.files.iter().any(|(path, written)| written.remote && below(path)) {
+                    self.find(FindingKind::DownloadAndExecute, format!("{name} loads what a host sent into {folder}"));
+                }
+            }
+        }
     }
 }
 
@@ -98,7 +121,7 @@ fn only_builds(flags: &str) -> bool {
 }
 
 /// Variables by which a loader, a shell, an interpreter or a program finds code to run: from the manuals of ld.so, Bash,
-/// Python, Perl, Ruby, Node, the JVM, Git, less, man and Make.
+/// Python, Perl, Ruby, Node, the JVM, Git, less, man, Make, GDAL, R, Julia and OpenSSL.
 const LOADING: &[&str] = &[
     "PATH",
     "BASH_ENV",
@@ -163,6 +186,28 @@ const LOADING: &[&str] = &[
     "PIP_EXTRA_INDEX_URL",
     "PHPRC",
     "PHP_INI_SCAN_DIR",
+    "PYSPARK_PYTHON",
+    "PYSPARK_DRIVER_PYTHON",
+    "PYSPARK_DRIVER_PYTHON_OPTS",
+    "SPARK_SUBMIT_OPTS",
+    "HADOOP_OPTS",
+    "KAFKA_OPTS",
+    "CATALINA_OPTS",
+    "GDAL_DRIVER_PATH",
+    "OGR_DRIVER_PATH",
+    "GDAL_VRT_ENABLE_PYTHON",
+    "GDAL_PYTHON_DRIVER_PATH",
+    "QT_PLUGIN_PATH",
+    "GIO_EXTRA_MODULES",
+    "OPENSSL_MODULES",
+    "R_PROFILE",
+    "R_PROFILE_USER",
+    "R_ENVIRON",
+    "R_ENVIRON_USER",
+    "R_LIBS",
+    "R_LIBS_USER",
+    "JULIA_LOAD_PATH",
+    "JULIA_DEPOT_PATH",
 ];
 
 /// Variables that switch a check off or send traffic elsewhere.
@@ -220,7 +265,8 @@ fn only_shapes(name: &str, value: &str) -> bool {
             .iter()
             .any(|start| word.starts_with(start))
         }),
-        "PYTHONPATH" | "NODE_PATH" | "PERL5LIB" | "RUBYLIB" | "LUA_PATH" => value.split([':', ';']).all(own),
+        "PYTHONPATH" | "NODE_PATH" | "PERL5LIB" | "RUBYLIB" | "LUA_PATH" | "R_LIBS" | "R_LIBS_USER"
+        | "JULIA_LOAD_PATH" => value.split([':', ';']).all(own),
         "PYTHONWARNINGS" => value.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, ':' | '_' | ',')),
         "JAVA_TOOL_OPTIONS" | "JDK_JAVA_OPTIONS" | "_JAVA_OPTIONS" => words().all(|word| {
             word.starts_with("-X")
@@ -235,6 +281,10 @@ fn only_shapes(name: &str, value: &str) -> bool {
         "PAGER" | "MANPAGER" | "GIT_PAGER" => matches!(value, "cat" | "less" | "more" | "less -R" | "less -FRX"),
         "EDITOR" | "VISUAL" | "GIT_EDITOR" | "GIT_SEQUENCE_EDITOR" => matches!(value, "true" | ":" | "cat" | "false"),
         "RUBYOPT" => words().all(|word| word.starts_with("-W") || word == "-w"),
+        "PYSPARK_PYTHON" | "PYSPARK_DRIVER_PYTHON" => {
+            matches!(value, "python" | "python3" | "ipython" | "jupyter")
+                || own(value) && value.ends_with("/bin/python")
+        }
         "BROWSER" => matches!(value, "none" | "true" | "false" | "echo"),
         _ => false,
     }

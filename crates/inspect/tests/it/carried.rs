@@ -354,7 +354,8 @@ fn machines_behind_machines_end_the_reading_and_not_the_reader() {
 fn a_word_that_looks_like_a_trial_or_a_hook_is_none() {
     let goes_out = |line: &str| {
         let out = |touch: &countersign_plan::inspection::Touch| {
-            touch.kind != TargetKind::File && touch.effect == Effect::Update
+            touch.kind != TargetKind::File
+                && (touch.effect == Effect::Update || touch.effect == Effect::Send && touch.kind == TargetKind::Record)
         };
         inspect(line).touches.iter().any(out)
     };

@@ -1,0 +1,80 @@
+//! What code of languages that are not read sends away or fetches and runs, by the calls and texts that stand in it.
+
+use countersign_plan::inspection::{Context, Inspection};
+
+use super::foreign::{CALLS_BY_NAME, CONNECTS, EVALUATES, MAX_CALLS};
+use crate::inspection::Build as _;
+
+/// Parts of the names of files that hold secrets, below the home folder or anywhere.
+const SECRETS: &[&str] = &[
+    "/.ssh/id_",
+    "/.aws/credentials",
+    "/.netrc",
+    "/.kube/config",
+    "/.gnupg/",
+    "/.docker/config.json",
+    "/.git-credentials",
+    "/.npmrc",
+    "/.pypirc",
+    "/.pgpass",
+    "/etc/shadow",
+];
+
+/// Calls that send something over HTTP, beside those that connect.
+const REQUESTS: &[&str] = &[
+    "http.Post",
+    "http.Get",
+    "http.NewRequest",
+    "reqwest::",
+    "ureq::",
+    "HttpClient",
+    "HttpURLConnection",
+    "URL(",
+    "fetch(",
+    "curl_easy_",
+    "WebClient",
+    "URLSession",
+];
+
+/// Files with secrets whose names stand in a code beside a host and what talks to it.
+pub(super) fn sends_secrets(text: &str, context: &Context, out: &mut Inspection) {
+    if !CONNECTS.iter().chain(REQUESTS).any(|call| text.contains(call)) {
+        return;
+    }
+    let quoted: Vec<&str> = text.split('"').skip(1).step_by(2).take(1024).collect();
+    let is_host = |word: &&&str| {
+        let port = word.rsplit_once(':').is_some_and(|(host, port)| host.contains('.') && port.parse::<u16>().is_ok());
+        !word.contains(' ') && (port || word.starts_with("http://") || word.starts_with("https://"))
+    };
+    let host =
+        quoted.iter().find(is_host).map(|word| crate::host::read(word).name.unwrap_or_else(|| (*word).to_owned()));
+    let Some(host) = host.filter(|host| !crate::host::is_local(host)) else { return };
+    for word in quoted {
+        let slashed = format!("/{word}");
+        if let Some(at) = SECRETS.iter().find_map(|part| slashed.find(part)) {
+            let tail = slashed.get(at..).unwrap_or("");
+            let from = if tail.starts_with("/etc/") { tail.to_owned() } else { format!("{}{tail}", context.home) };
+            out.flow(countersign_plan::inspection::Flow { from, to: host.clone() });
+        }
+    }
+}
+
+/// What keeps in a file what a host sends.
+const DOWNLOADS: &[&str] = &["download.file(", "curl_download(", "Downloads.download(", "download("];
+
+/// Whether a code runs the file in which it kept what a host sent.
+pub(super) fn fetches_and_runs(text: &str) -> bool {
+    let part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '/' | '-');
+    DOWNLOADS.iter().flat_map(|call| text.match_indices(call).take(MAX_CALLS)).any(|(at, call)| {
+        let rest = text.get(at + call.len()..).unwrap_or("");
+        let Some((arguments, after)) = rest.split_once(['\n', ';', '}']) else { return false };
+        let mut given = arguments.split(',').map(|one| one.rsplit('=').next().unwrap_or(one).trim());
+        let host = given.next().is_some_and(|from| from.contains("://"));
+        let kept = given.next().map(|to| to.trim_matches(|c: char| !part(c))).filter(|to| !to.is_empty());
+        let runs = |line: &str, kept: &str| {
+            line.split(|c| !part(c)).any(|word| word == kept)
+                && EVALUATES.iter().chain(CALLS_BY_NAME).any(|call| line.contains(call))
+        };
+        host && kept.is_some_and(|kept| after.split(['\n', ';']).take(MAX_CALLS).any(|line| runs(line, kept)))
+    })
+}

@@ -1,0 +1,255 @@
+//! Settings that are code: command lines and programs inside of files by which build tools, workflows and readers of data are told what to
+//! do (the manuals of Terraform, Packer, Prisma, Snakemake, GDAL, Gradle, and of the builders and test runners of JavaScript).
+
+use countersign_plan::inspection::{Context, Inspection};
+use countersign_plan::tool::TargetKind;
+
+use crate::code::Language;
+use crate::inspection::{Build as _, FindingKind};
+use crate::machine::Machine;
+
+/// The most files of a line that are read once more as a part of what is run.
+const MAX_FILES: usize = 16;
+
+/// The most texts of a file that are read as lines of a shell.
+const MAX_TEXTS: usize = 64;
+
+/// What such a line has: without any of it nothing in it is grave.
+const TELLING: &[&str] = &[
+    "curl", "wget", "rm -", "/dev/tcp", "nc ", "sh -c", "bash -c", "python", "perl", "~/", "$HOME", "openssl", "socat",
+];
+
+/// What the settings in a file would do, where that is grave; nothing of other files.
+pub(super) fn of(name: &str, text: &str, context: &Context) -> Option<Inspection> {
+    let last = name.rsplit('/').next().unwrap_or(name);
+    let lower = last.to_ascii_lowercase();
+    let suffix = lower.rsplit_once('.').map_or("", |(_, suffix)| suffix);
+    let cmake = suffix == "cmake" || lower == "cmakelists.txt";
+    let recipe =
+        matches!(suffix, "bb" | "bbappend" | "bbclass") || (matches!(suffix, "conf" | "inc") && text.contains("${@"));
+    let workflow = lower == "snakefile" || suffix == "smk";
+    let script = matches!(suffix, "ts" | "mts" | "cts" | "js" | "mjs" | "cjs");
+    let config = script && (lower.contains(".config.") || lower.contains(".conf.") || lower.starts_with("gulpfile"));
+    let mut out = Inspection::default();
+    match suffix {
+        "vrt" => grave(&mut out, crate::code::code(Language::Python, &functions(text), context)),
+        "ts" | "mts" | "cts" | "tsx" | "jsx" => grave(&mut out, crate::code::code(Language::Node, text, context)),
+        "gradle" | "groovy" => grave(&mut out, crate::code::code(Language::Other, text, context)),
+        _ if recipe => {
+            let code = between(text, "${@", '}').replace("bb.process.run(", "os.system(");
+            grave(&mut out, crate::code::code(Language::Python, &code, context));
+        }
+        _ if lower.starts_with("kconfig") => {
+            for line in between(text, "$(shell,", ')').lines().take(MAX_TEXTS) {
+                grave(&mut out, crate::shell::shell(line, context));
+            }
+        }
+        _ if matches!(lower.as_str(), ".gdbinit" | "gdbinit") || suffix == "gdb" => {
+            of_debugger(&mut out, text, context)
+        }
+        _ if cmake => of_cmake(&mut out, text, context),
+        _ if workflow => grave(&mut out, crate::code::code(Language::Other, text, context)),
+        "tf" | "tofu" | "hcl" | "prisma" | "nix" | "just" => {}
+        _ if config || lower == "jenkinsfile" => {}
+        // Operators of a workflow that are given a line (Airflow, "BashOperator").
+        "py" if text.contains("bash_command") || text.contains("ssh_command") => {}
+        _ => return None,
+    }
+    if config || !script && !matches!(suffix, "vrt" | "tsx" | "jsx") {
+        out.absorb(lines_of_settings(text, context));
+    }
+    if workflow && let Some(line) = text.lines().find(|line| from_elsewhere(line)) {
+        out.find(
+            FindingKind::DownloadAndExecute,
+            None,
+            format!("{last} takes its rules from elsewhere: {}", line.trim()),
+        );
+    }
+    Some(out)
+}
+
+/// What stands between a mark and the sign that closes it, a line each (Kconfig, "$(shell,command)"; BitBake User Manual, "Inline Python
+/// Variable Expansion").
+fn between(text: &str, mark: &str, close: char) -> String {
+    let open = if close == ')' { '(' } else { '{' };
+    let mut out = Vec::new();
+    for after in text.split(mark).skip(1).take(MAX_TEXTS) {
+        let mut depth = 1_usize;
+        let end = after.find(|c| {
+            depth += usize::from(c == open);
+            depth -= usize::from(c == close);
+            depth == 0
+        });
+        out.extend(end.and_then(|end| after.get(..end)).map(|part| part.replace('\n', " ")));
+    }
+    out.join("\n")
+}
+
+/// Lines for a shell and blocks of Python among the commands of GDB (GDB manual, "Shell Commands", "Python Commands").
+fn of_debugger(out: &mut Inspection, text: &str, context: &Context) {
+    let (mut python, mut inside) = (String::new(), false);
+    for line in text.lines() {
+        match line.trim() {
+            "python" | "py" => inside = true,
+            "end" => inside = false,
+            _ if inside => {
+                python.push_str(line);
+                python.push('\n');
+            }
+            line => {
+                let command =
+                    ["shell ", "!", "python "].iter().find_map(|word| Some((*word, line.strip_prefix(word)?)));
+                match command {
+                    Some(("python ", code)) => grave(out, crate::code::code(Language::Python, code, context)),
+                    Some((_, line)) => grave(out, crate::shell::shell(line, context)),
+                    None => {}
+                }
+            }
+        }
+    }
+    grave(out, crate::code::code(Language::Python, &python, context));
+}
+
+/// What a script of CMake starts, and what it writes where something believes it (CMake manual, "execute_process", "file(APPEND)").
+fn of_cmake(out: &mut Inspection, text: &str, context: &Context) {
+    for call in text.split("COMMAND").skip(1).take(MAX_TEXTS) {
+        let line = call.split([')', '\n']).next().unwrap_or("").replace("$ENV{HOME}", &context.home);
+        grave(out, crate::shell::shell(&line, context));
+    }
+    for call in ["file(APPEND", "file(WRITE"] {
+        for after in text.split(call).skip(1).take(MAX_TEXTS) {
+            let mut quoted = after.split('"').skip(1).step_by(2);
+            let (Some(path), Some(body)) = (quoted.next(), quoted.next()) else { continue };
+            let path = path.replace("$ENV{HOME}", &context.home);
+            if super::runs_by_itself(&path, &context.home) {
+                let mut inner = super::file(&path, &body.replace("\\n", "\n"), context);
+                inner.find(FindingKind::OpensToAnybody, None, format!("{path} would be written by a script of CMake"));
+                grave(out, inner);
+            }
+        }
+    }
+}
+
+impl Machine<'_> {
+    /// What the line wrote and a program runs as a part of the project, or of what it is given.
+    pub(crate) fn runs_written(&mut self, among: &dyn Fn(&str) -> bool) {
+        let mut texts: Vec<(String, String)> = Vec::new();
+        let written =
+            self.files.iter().flat_map(|(path, written)| written.known().map(move |text| (path.as_str(), text)));
+        let placed = self.placed.iter().map(|(path, text)| (path.as_str(), text.as_str()));
+        for (path, text) in written.chain(placed).filter(|(path, _)| among(path)) {
+            if texts.len() < MAX_FILES && !self.judged.contains(&(path.to_owned(), text.len())) {
+                texts.push((path.to_owned(), text.to_owned()));
+            }
+        }
+        for (path, text) in texts {
+            let inner = super::file(&path, &text, self.context);
+            self.judged.insert((path, text.len()));
+            self.absorb_grave(inner);
+        }
+    }
+}
+
+/// The command lines and the lists of words that begin with a program in a setting, as far as they are grave.
+pub(crate) fn lines_of_settings(text: &str, context: &Context) -> Inspection {
+    let mut out = Inspection::default();
+    for line in texts(text).into_iter().filter(|line| TELLING.iter().any(|part| line.contains(part))).take(MAX_TEXTS) {
+        grave(&mut out, crate::shell::shell(&line, context));
+    }
+    for line in vectors(text).into_iter().take(MAX_TEXTS) {
+        grave(&mut out, crate::shell::argv(&line, context));
+    }
+    out
+}
+
+/// Takes over what is grave, whom it talks to and with what.
+fn grave(out: &mut Inspection, inner: Inspection) {
+    let found = inner.findings.into_iter().filter(|finding| super::is_grave(finding.kind));
+    out.findings.extend(found);
+    out.touches.extend(inner.touches.into_iter().filter(|touch| touch.kind == TargetKind::Host));
+    out.flows.extend(inner.flows);
+}
+
+/// The Python in the derived bands of a virtual raster (GDAL, "VRT Driver").
+fn functions(text: &str) -> String {
+    let mut out = String::new();
+    for part in text.split("<PixelFunctionCode>").skip(1).take(MAX_TEXTS) {
+        let code = part.split("</PixelFunctionCode>").next().unwrap_or(part).trim();
+        out.push_str(code.trim_start_matches("<![CDATA[").trim_end_matches("]]>"));
+        out.push('\n');
+    }
+    out
+}
+
+/// Whether a line of a workflow names rules or scripts at an address (Snakemake, "Modularization").
+fn from_elsewhere(line: &str) -> bool {
+    let line = line.trim();
+    ["snakefile:", "include:", "script:", "notebook:"].iter().any(|key| line.starts_with(key)) && line.contains("://")
+}
+
+/// The quoted texts of a file, without the escapes.
+fn texts(text: &str) -> Vec<String> {
+    let mut out = Vec::new();
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        if !matches!(c, '"' | '\'' | '`') {
+            continue;
+        }
+        let mut body = String::new();
+        let mut closed = false;
+        while let Some(next) = chars.next() {
+            match next {
+                '\\' => body.extend(chars.next()),
+                end if end == c => {
+                    closed = true;
+                    break;
+                }
+                // Of the quotes that end with their line, one alone is no quote.
+                '\n' if c == '\'' => break,
+                other => body.push(other),
+            }
+        }
+        if closed && body.contains(' ') {
+            out.push(body);
+        }
+        if out.len() >= MAX_TEXTS * 8 {
+            break;
+        }
+    }
+    out
+}
+
+/// Lists of texts that begin with a program: `["bash", "-c", "…"]`.
+fn vectors(text: &str) -> Vec<Vec<String>> {
+    let begins = |list: &[String]| {
+        let first = list.first().map(|name| name.rsplit('/').next().unwrap_or(name).to_owned());
+        first.is_some_and(|name| {
+            crate::program::is_shell(&name)
+                || matches!(name.as_str(), "python" | "python3" | "perl" | "node" | "ruby" | "env" | "curl" | "rm")
+        })
+    };
+    let mut out = Vec::new();
+    for part in text.split('[').skip(1).take(MAX_TEXTS * 8) {
+        let Ok(list) = serde_json::from_str::<Vec<String>>(&format!("[{}]", until_bracket(part))) else { continue };
+        if list.len() > 1 && begins(&list) {
+            out.push(list);
+        }
+    }
+    out
+}
+
+/// What stands before the bracket that closes, which is none inside of a text.
+fn until_bracket(part: &str) -> &str {
+    let (mut quoted, mut escaped) = (false, false);
+    let end = part.char_indices().find(|(_, c)| {
+        match c {
+            _ if escaped => escaped = false,
+            '\\' => escaped = true,
+            '"' => quoted = !quoted,
+            ']' if !quoted => return true,
+            _ => {}
+        }
+        false
+    });
+    end.map_or("", |(at, _)| part.get(..at).unwrap_or(""))
+}
