@@ -9,6 +9,7 @@ mod ratchet;
 mod report;
 mod source;
 mod suite;
+mod suites;
 mod tcb;
 mod tidy;
 mod tree;
@@ -18,7 +19,7 @@ use std::process::ExitCode;
 
 use anyhow::Context as _;
 
-const USAGE: &str = "usage: cargo xtask layers | tidy | tcb | ratchet [--update] | ordinary | ci";
+const USAGE: &str = "usage: cargo xtask layers | tidy | tcb | ratchet [--update] | suites | ordinary | ci";
 
 fn main() -> anyhow::Result<ExitCode> {
     let root = root()?;
@@ -34,6 +35,7 @@ fn main() -> anyhow::Result<ExitCode> {
                 return Ok(ExitCode::from(2));
             }
         },
+        Some("suites") => suites::write(&root)?,
         Some("ordinary") => ordinary::check(&root)?,
         Some("ci") => ci::check(&root)?,
         _ => {

@@ -19,6 +19,9 @@ const LONGEST: usize = 500;
 /// Files that may be longer, because they are one table: path and what the table is.
 const TABLES: &[(&str, &str)] = &[];
 
+/// Where files lie that are no text: the trained head of the classifier, and inputs that fuzzers found.
+const UNTEXTED: &[&str] = &["crates/classifier/head.safetensors", "fuzz/corpus/"];
+
 /// Names that say nothing: what is in such a file belongs somewhere else.
 const BANNED_NAMES: &[&str] = &["common", "utils", "core", "types", "helpers", "shared"];
 
@@ -85,7 +88,9 @@ const PRIVATE_PATHS: &[&str] = &[concat!("/work", "/main"), concat!("/work", "/s
 const TEST_COMMAND: &str = "cargo xtask ci";
 
 pub(crate) fn check(root: &Path) -> anyhow::Result<Report> {
-    Ok(judge(&tree::tracked(root)?))
+    let mut report = judge(&tree::tracked(root)?);
+    report.absorb(untexted(&tree::untexted(root)?));
+    Ok(report)
 }
 
 fn judge(files: &[File]) -> Report {
@@ -276,6 +281,16 @@ fn lint_exceptions(sources: &[Source<'_>]) -> Report {
         }
     }
     report.line(format!("{exceptions:>6}  lint exceptions, each with a reason"));
+    report
+}
+
+/// What is built is not kept: files that are no text have a place of their own.
+fn untexted(paths: &[String]) -> Report {
+    let mut report = Report::default();
+    for path in paths.iter().filter(|path| !UNTEXTED.iter().any(|place| path.starts_with(place))) {
+        report.fault(format!("{path}: is no text: build it where it is needed instead of keeping it"));
+    }
+    report.line(format!("{:>6}  files that are no text", paths.len()));
     report
 }
 

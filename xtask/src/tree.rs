@@ -18,6 +18,19 @@ impl File {
     }
 }
 
+/// The tracked files that are no text. Files deleted but not yet committed are left out.
+pub(crate) fn untexted(root: &Path) -> anyhow::Result<Vec<String>> {
+    let listing = output(Command::new("git").args(["ls-files", "-z"]).current_dir(root))?;
+    let mut paths = Vec::new();
+    for path in listing.split('\0').filter(|path| root.join(path).is_file()) {
+        let bytes = std::fs::read(root.join(path)).with_context(|| format!("read {path}"))?;
+        if String::from_utf8(bytes).is_err() {
+            paths.push(path.to_owned());
+        }
+    }
+    Ok(paths)
+}
+
 /// Every file that git tracks and that is text. Files deleted but not yet committed are left out.
 pub(crate) fn tracked(root: &Path) -> anyhow::Result<Vec<File>> {
     let listing = output(Command::new("git").args(["ls-files", "-z"]).current_dir(root))?;

@@ -141,7 +141,8 @@ impl Machine<'_> {
                         seen.runs = true;
                         self.script(line, &Stream::unknown());
                     }
-                    if computed_call(language, *mark, next) {
+                    let and = *mark == '&' && i.checked_sub(1).and_then(|i| tokens.get(i)) == Some(&Token::Mark('&'));
+                    if !and && computed_call(language, *mark, next) {
                         let message = format!("the {} code calls what it computes", language.name());
                         self.unknown(UnknownKind::Code, Effect::Execute, message);
                     }

@@ -94,7 +94,7 @@ pub(crate) const OPPOSITES: &[(&str, &str)] = &[
     ("subscribe follow", "unsubscribe unfollow"),
     ("deposit", "withdraw"),
     ("archive", "restore unarchive"),
-    ("mute", "unmute"),
+    ("mute silence snooze", "unmute"),
 ];
 
 /// Whether two words name the same act: of tools that book, people say "reserve".

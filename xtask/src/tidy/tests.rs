@@ -120,6 +120,7 @@ fn a_lint_is_silenced_with_a_reason_or_not_at_all() {
 fn the_root_is_no_attic() {
     assert!(root_listing(&[file("README.md", ""), file("docs/notes.md", "")]).faults().is_empty());
     assert_eq!(root_listing(&[file("NOTES.md", "")]).faults().len(), 1);
+    assert_eq!(untexted(&["a-program".to_owned(), "fuzz/corpus/x".to_owned()]).faults().len(), 1);
 }
 
 #[test]

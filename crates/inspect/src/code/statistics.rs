@@ -27,6 +27,27 @@ const OF_R: &str = "print cat paste paste0 sprintf format round signif nchar tou
     matplot pairs image contour persp rgb gray grey rainbow heat.colors hcl.colors adjustcolor colorRampPalette box stripchart dotchart \
     mosaicplot pie symbols rug jitter";
 
+/// Functions of packages that only compute, read or draw (CRAN: dplyr, tidyr, readr, stringr, lubridate, ggplot2, sf, sandwich, lmtest).
+const OF_PACKAGES: &str = "filter mutate select arrange group_by ungroup summarise summarize count distinct rename transmute slice_head slice_max \
+    slice_min left_join inner_join right_join full_join anti_join semi_join bind_rows bind_cols pull n n_distinct desc lag lead row_number \
+    if_else case_when coalesce between starts_with ends_with contains everything pivot_longer pivot_wider separate unite drop_na replace_na fill \
+    str_detect str_replace str_replace_all str_remove str_extract str_split str_sub str_trim str_to_lower str_to_upper str_count str_length str_pad \
+    str_c ymd mdy dmy ymd_hms year month day hour wday floor_date round_date ceiling_date interval tibble as_tibble glimpse ggplot aes geom_point \
+    geom_line geom_col geom_bar geom_histogram geom_boxplot geom_smooth geom_text geom_tile geom_sf geom_vline geom_hline facet_wrap facet_grid \
+    labs xlab ylab ggtitle theme theme_minimal theme_bw theme_classic element_text element_blank scale_x_continuous scale_y_continuous scale_x_log10 \
+    scale_y_log10 scale_fill_viridis_c scale_colour_viridis_c scale_fill_manual coord_flip coord_sf st_is_valid st_area st_length st_transform st_crs \
+    st_buffer st_union st_intersection st_intersects st_join st_drop_geometry st_geometry st_centroid st_coordinates st_make_valid st_bbox st_simplify \
+    coeftest vcovHC bptest dwtest waldtest col_character col_double col_integer cols parse_number fct_reorder fct_lump percent comma";
+
+/// Of them, those that read the file that is their first argument, and those that write one.
+const READING_OF_PACKAGES: &str =
+    "read_csv read_csv2 read_tsv read_delim read_excel read_xlsx read_rds st_read read_sf fromJSON";
+const WRITING_OF_PACKAGES: &str = "write_csv write_tsv write_delim write_rds ggsave st_write write_sf";
+
+/// Calls in which a bare name is that of a column.
+const OF_COLUMNS: &str = "filter mutate select arrange group_by summarise summarize count distinct rename transmute slice_max slice_min pull aes \
+    pivot_longer pivot_wider drop_na facet_wrap facet_grid left_join inner_join desc";
+
 /// Functions that write the file that one of their arguments names.
 const WRITING: &str = "pdf png svg jpeg tiff bmp write.csv write.csv2 write.table saveRDS writeLines";
 
@@ -50,8 +71,7 @@ const OF_JULIA: &str = "println print show display string round sum mean median 
     do begin let using import";
 
 /// Packages that bring nothing else.
-const PACKAGES: &str =
-    "stats utils methods tools LinearAlgebra Statistics Printf Random Dates Test Pkg InteractiveUtils";
+const PACKAGES: &str = "dplyr tidyr readr stringr lubridate ggplot2 tibble forcats scales readxl jsonlite sf sandwich lmtest stats utils methods tools LinearAlgebra Statistics Printf Random Dates Test Pkg InteractiveUtils";
 
 /// Words that stand for a value, or belong to the language.
 const VALUES: &str = "TRUE FALSE T F NULL NA NaN Inf pi letters LETTERS month.name iris mtcars R.version.string else in next break repeat end true \
@@ -188,12 +208,23 @@ fn only_computes(text: &str, julia: bool) -> Option<Computation> {
     let argument =
         |i: usize| pieces.get(i + 1) == Some(&Piece::Mark('=')) && pieces.get(i + 2) != Some(&Piece::Mark('='));
     let applies = pieces.iter().enumerate().any(|(i, piece)| {
-        matches!(piece, Piece::Name(name) if !argument(i) && (name.ends_with("apply") || has(CALLING, name)))
+        matches!(piece, Piece::Name(name) if !argument(i)
+            && (name.ends_with("apply") || has(CALLING, name))
+            // Of dplyr it picks rows.
+            && (julia || name != "filter"))
     });
     // Where a call that writes ends.
     let mut writes_until = 0;
+    let of_packages = set(if julia { "" } else { OF_PACKAGES });
     for (i, piece) in pieces.iter().enumerate() {
         let next = pieces.get(i + 1);
+        // `sf::st_read` by the name of its package.
+        let bare = match piece {
+            Piece::Name(name) if !julia => name.split_once("::").filter(|(package, _)| packages.contains(package)),
+            _ => None,
+        };
+        let own_name = bare.map(|(_, name)| Piece::Name(name.to_owned()));
+        let piece = own_name.as_ref().unwrap_or(piece);
         match piece {
             // A function may be given by its name, and a host be read.
             Piece::Text(text) if text.contains("://") || (applies && is_name(text) && !is_read(&pieces, i)) => {
@@ -204,7 +235,7 @@ fn only_computes(text: &str, julia: bool) -> Option<Computation> {
                     (Some(Piece::Text(text)), _) => Some(text),
                     _ => None,
                 };
-                if has(WRITING, name) && !julia {
+                if (has(WRITING, name) || has(WRITING_OF_PACKAGES, name)) && !julia {
                     writes_until = closing(&pieces, i + 1)?;
                     let mut texts = pieces.get(i..writes_until)?.iter().filter_map(|piece| match piece {
                         Piece::Text(text) if text.contains(['.', '/']) && !text.contains(' ') => Some(text),
@@ -212,7 +243,7 @@ fn only_computes(text: &str, julia: bool) -> Option<Computation> {
                     });
                     // What begins with a pipe is a command.
                     done.written.push(texts.next().filter(|path| !path.starts_with('|'))?.clone());
-                } else if has(READING, name) && !julia {
+                } else if (has(READING, name) || has(READING_OF_PACKAGES, name)) && !julia {
                     done.read
                         .push(first.filter(|path| !path.starts_with('|')).cloned().unwrap_or_else(|| ".".to_owned()));
                     first.or_else(|| {
@@ -225,7 +256,10 @@ fn only_computes(text: &str, julia: bool) -> Option<Computation> {
                 } else if matches!(name.as_str(), "library" | "require") {
                     let Some(Piece::Name(package)) = pieces.get(i + 2) else { return None };
                     has(PACKAGES, package).then_some(())?;
-                } else if !(known.contains(name.as_str()) || (own.contains(name.as_str()) && is_nobodys(name))) {
+                } else if !(known.contains(name.as_str())
+                    || of_packages.contains(name.as_str())
+                    || (own.contains(name.as_str()) && is_nobodys(name)))
+                {
                     return None;
                 }
             }
@@ -244,7 +278,8 @@ fn only_computes(text: &str, julia: bool) -> Option<Computation> {
                 // A function of that name is found behind a value of that name.
                 let named = own.contains(name) && (!applies || is_nobodys(name));
                 let fine = argument || member || given || named || values.contains(name) || known.contains(name);
-                if !(fine || packages.contains(name) || in_formula(&pieces, i)) {
+                let column = !applies && !julia && of_column(&pieces, i);
+                if !(fine || column || packages.contains(name) || in_formula(&pieces, i)) {
                     return None;
                 }
             }
@@ -292,6 +327,28 @@ fn within_function(pieces: &[Piece], i: usize) -> bool {
     let open = before.iter().rposition(|piece| *piece == Piece::Mark('('));
     let word = open.and_then(|at| at.checked_sub(1)).and_then(|at| before.get(at));
     matches!(word, Some(Piece::Name(word)) if word == "function") || word == Some(&Piece::Mark('\\'))
+}
+
+/// Whether a bare name stands in a call that takes the names of columns, and is not what a pipe hands something to.
+fn of_column(pieces: &[Piece], i: usize) -> bool {
+    let before = pieces.get(i.saturating_sub(NEAR)..i).unwrap_or_default();
+    if matches!(before.last(), Some(Piece::Mark('%' | '>'))) {
+        return false;
+    }
+    let mut depth = 0_i32;
+    for (at, piece) in before.iter().enumerate().rev() {
+        match piece {
+            Piece::Mark(')') => depth += 1,
+            Piece::Mark('(') if depth > 0 => depth -= 1,
+            Piece::Mark('(') => match at.checked_sub(1).and_then(|at| before.get(at)) {
+                Some(Piece::Name(name)) if has(OF_COLUMNS, name.rsplit("::").next().unwrap_or(name)) => return true,
+                _ => {}
+            },
+            Piece::End | Piece::Mark('{' | '}') => return false,
+            _ => {}
+        }
+    }
+    false
 }
 
 /// Whether a name is that of a column in a formula: `yield ~ temp + rain`.
@@ -366,6 +423,11 @@ mod tests {
                 false,
                 "d <- read.csv('d.csv'); hy <- as.integer(format(d$date + 61, '%Y')); print(aggregate(q ~ hy, d, function(x) c(a=min(x))))",
             ),
+            (
+                false,
+                "library(dplyr); library(readr); d <- read_csv('data/i.csv', show_col_types = FALSE); print(filter(d, income > 100))",
+            ),
+            (false, "x <- sf::st_read('data/f.gpkg', quiet = TRUE); print(table(sf::st_is_valid(x, reason = TRUE)))"),
             (false, "write.csv(head(iris), file = 'out/head.csv', row.names = FALSE)"),
             (false, "rmarkdown::render(\"reports/methods.Rmd\", output_dir = \"build\", quiet = TRUE)"),
             (true, "using LinearAlgebra; A = [2 0; 1 3]; println(eigvals(A))"),
@@ -394,6 +456,11 @@ mod tests {
             (false, "system <- 1; print(sapply('id', system))"),
             (false, "print(sapply('id', 's\\x79stem'))"),
             (false, "sink('x'); print(1)"),
+            (false, "library(dplyr); d %>% filter(a > 1) %>% system"),
+            (false, "library(dplyr); summarise(d, across(a, system))"),
+            (false, "filter(d, system('id'))"),
+            (false, "sf::st_read('https://h.example/x.gpkg')"),
+            (false, "processx::run('id')"),
             (false, "pdf('|id'); plot(1)"),
             (false, "f <- 'x.csv'; write.csv(1, f)"),
             (false, "hy <- 1; print(sapply('id', hy))"),

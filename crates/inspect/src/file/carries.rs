@@ -17,6 +17,8 @@ const SECRETS: &[&str] = &[
     "/.npmrc",
     "/.pypirc",
     "/.pgpass",
+    "/.gradle/gradle.properties",
+    "/.m2/settings.xml",
     "/etc/shadow",
 ];
 
@@ -41,7 +43,9 @@ pub(super) fn sends_secrets(text: &str, context: &Context, out: &mut Inspection)
     if !CONNECTS.iter().chain(REQUESTS).any(|call| text.contains(call)) {
         return;
     }
-    let quoted: Vec<&str> = text.split('"').skip(1).step_by(2).take(1024).collect();
+    let quoted: Vec<&str> =
+        ['"', '\''].iter().flat_map(|quote| text.split(*quote).skip(1).step_by(2).take(512)).collect();
+    let whole = ["System.getenv()", "os.Environ()", "env::vars()", "GetEnvironmentVariables()", "environ "];
     let is_host = |word: &&&str| {
         let port = word.rsplit_once(':').is_some_and(|(host, port)| host.contains('.') && port.parse::<u16>().is_ok());
         !word.contains(' ') && (port || word.starts_with("http://") || word.starts_with("https://"))
@@ -49,6 +53,9 @@ pub(super) fn sends_secrets(text: &str, context: &Context, out: &mut Inspection)
     let host =
         quoted.iter().find(is_host).map(|word| crate::host::read(word).name.unwrap_or_else(|| (*word).to_owned()));
     let Some(host) = host.filter(|host| !crate::host::is_local(host)) else { return };
+    if whole.iter().any(|call| text.contains(call)) {
+        out.flow(countersign_plan::inspection::Flow { from: "env".to_owned(), to: host.clone() });
+    }
     for word in quoted {
         let slashed = format!("/{word}");
         if let Some(at) = SECRETS.iter().find_map(|part| slashed.find(part)) {

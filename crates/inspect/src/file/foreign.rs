@@ -321,7 +321,15 @@ impl Machine<'_> {
         if fetches_and_runs(text) {
             self.find(FindingKind::DownloadAndExecute, format!("the code of `{by}` runs what it fetches"));
         }
-        if statements(text).into_iter().any(decoded) {
+        let decoder = says(&[
+            "Base64.getDecoder",
+            "Base64.decode",
+            "base64.b64decode",
+            "StdEncoding.DecodeString",
+            "base64Decode(",
+        ]);
+        let starts = says(&["ProcessBuilder(", "getRuntime().exec(", "Process.Start(", "exec.Command("]);
+        if statements(text).into_iter().any(decoded) || (decoder && starts) {
             self.find(FindingKind::DecodeAndExecute, format!("the code of `{by}` runs what it decodes"));
         }
         if (text.contains("repeat") || text.contains("while (TRUE)") || text.contains("while true"))

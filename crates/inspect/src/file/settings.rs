@@ -34,7 +34,17 @@ pub(super) fn of(name: &str, text: &str, context: &Context) -> Option<Inspection
     match suffix {
         "vrt" => grave(&mut out, crate::code::code(Language::Python, &functions(text), context)),
         "ts" | "mts" | "cts" | "tsx" | "jsx" => grave(&mut out, crate::code::code(Language::Node, text, context)),
-        "gradle" | "groovy" => grave(&mut out, crate::code::code(Language::Other, text, context)),
+        // What `go generate` runs (go(1), "generate").
+        "go" if text.contains("//go:generate ") => {
+            for line in text.lines().filter_map(|line| line.strip_prefix("//go:generate ")).take(MAX_TEXTS) {
+                grave(&mut out, crate::shell::shell(line, context));
+            }
+            return Some(out);
+        }
+        "gradle" | "groovy" => {
+            grave(&mut out, crate::code::code(Language::Other, text, context));
+            super::carries::sends_secrets(text, context, &mut out);
+        }
         _ if recipe => {
             let code = between(text, "${@", '}').replace("bb.process.run(", "os.system(");
             grave(&mut out, crate::code::code(Language::Python, &code, context));

@@ -58,6 +58,7 @@ impl Machine<'_> {
             }
         }
         // The server's own machine is none the less somebody's.
+        self.copied_out(&inspection);
         // What lies in memory is gone with the program (sqlite3(1), DuckDB's command line).
         if self.in_memory && !text.to_ascii_lowercase().contains("attach") {
             inspection.touches.retain(|touch| {
@@ -72,11 +73,31 @@ impl Machine<'_> {
         crate::inspection::Build::absorb(&mut self.out, inspection);
         for line in lines {
             let line = line.strip_prefix('\'').and_then(|line| line.strip_suffix('\'')).unwrap_or(&line);
-            let inner = crate::shell::shell(line, self.context);
+            // What it is given are rows, which may be a text to decode.
+            let inner = crate::shell::shell(&format!("echo WA== | {line}"), self.context);
             self.absorb_grave(inner);
         }
         let lower = text.to_ascii_lowercase();
         self.ends_databases |= ["'drop database", "'drop schema"].iter().any(|text| lower.contains(text));
+    }
+
+    /// `COPY (…) TO 's3://…'`: what the statements read goes to that host (DuckDB, "S3 API Support").
+    fn copied_out(&mut self, inspection: &crate::inspection::Inspection) {
+        let file = |touch: &&crate::inspection::Touch| touch.kind == countersign_plan::tool::TargetKind::File;
+        // Names of files are told from the folder: `/work/s3:/bucket/a`.
+        let place = |touch: &crate::inspection::Touch| {
+            let (scheme, rest) = touch.name.split_once(":/")?;
+            let scheme = scheme.rsplit('/').next().filter(|scheme| scheme.len() > 1)?;
+            crate::host::read(&format!("{scheme}://{}", rest.trim_start_matches('/'))).name
+        };
+        let changed = |touch: &&crate::inspection::Touch| touch.effect == Effect::Update;
+        let Some(host) = inspection.touches.iter().filter(file).filter(changed).find_map(place) else { return };
+        self.touch_host(&Word::text(host.as_str()));
+        for read in inspection.touches.iter().filter(file).filter(|touch| touch.effect == Effect::Read) {
+            for path in self.paths(&Word::text(read.name.as_str())) {
+                self.leaves(&path, &host);
+            }
+        }
     }
 
     /// The statements without those that bring in extensions of DuckDB, which are code: from its own repository, or from where they say

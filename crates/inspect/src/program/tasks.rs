@@ -109,11 +109,12 @@ impl Machine<'_> {
             // `publishAllPublicationsToMavenCentralRepository`; what goes to the own machine's store goes nowhere.
             let lower = task.rsplit(':').next().unwrap_or(task).to_ascii_lowercase();
             let camel = matches!(base, "gradle" | "gradlew" | "mvn" | "mvnw")
-                && ["publish", "deploy", "release", "upload", "push", "jibdocker"]
-                    .iter()
-                    .any(|verb| lower.starts_with(verb))
+                && ["publish", "deploy", "release", "upload", "push"].iter().any(|verb| lower.starts_with(verb))
                 && !lower.contains("local");
+            // Jib pushes what it builds; its other tasks build for this machine (Jib, "Quickstart").
+            let jib = matches!(base, "gradle" | "gradlew" | "mvn" | "mvnw") && (lower == "jib" || task == "jib:build");
             camel
+                || jib
                 || task.split([':', '-', '_', '.']).any(|part| {
                     matches!(part, "deploy" | "rollout" | "publish" | "release" | "rollback" | "promote" | "undeploy")
                 })

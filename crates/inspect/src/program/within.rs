@@ -4,10 +4,11 @@
 
 use base64::Engine as _;
 use countersign_plan::document::{self, Bounds};
+use countersign_plan::tool::Effect;
 use serde_json::Value;
 
 use crate::code::Language;
-use crate::inspection::FindingKind;
+use crate::inspection::{FindingKind, UnknownKind};
 use crate::machine::{Machine, Stream, Word};
 
 impl Machine<'_> {
@@ -16,7 +17,20 @@ impl Machine<'_> {
         match base {
             "make" | "gmake" | "bmake" => self.evaluated_by_make(rest),
             "mvn" | "mvnw" => self.started_by_maven(rest),
-            "kubectl" | "oc" => self.given_pod(rest),
+            "kubectl" | "oc" => {
+                self.given_pod(rest);
+                let applies =
+                    rest.iter().filter_map(Word::constant).any(|word| matches!(word, "apply" | "create" | "replace"));
+                for text in stdin.known().filter(|_| applies).map(str::to_owned).take(4).collect::<Vec<_>>() {
+                    for part in text.split("\n---").take(32) {
+                        if let Ok(manifest) =
+                            document::from_yaml(part.trim_start_matches('-').as_bytes(), Bounds::CONFIG)
+                        {
+                            self.pod(&manifest);
+                        }
+                    }
+                }
+            }
             "node" | "nodejs" | "tsx" | "bun" => {
                 rest.iter().for_each(|word| self.imported_data(&word.shown()));
             }
@@ -39,6 +53,17 @@ impl Machine<'_> {
                 {
                     let inner = crate::file::lines_of_settings(&word, self.context);
                     self.absorb_grave(inner);
+                }
+            }
+            "mlr" | "miller" => {
+                // What runs a program or writes elsewhere (Miller, "Output redirection", "exec", "system").
+                let reaches = ["exec(", "system(", "tee >", "emit >", "print >", "dump >", "| \"", ">> "];
+                if rest.iter().map(Word::shown).any(|word| reaches.iter().any(|call| word.contains(call))) {
+                    self.unknown(
+                        UnknownKind::Code,
+                        Effect::Execute,
+                        format!("an expression of `{base}` goes beyond its input"),
+                    );
                 }
             }
             _ if base.starts_with("kafka-topics") => self.all_topics(rest),
@@ -135,15 +160,21 @@ impl Machine<'_> {
             _ => None,
         });
         for text in joined.chain(apart).collect::<Vec<_>>() {
-            let Ok(pod) = serde_json::from_str::<Value>(&text) else { continue };
-            let mut commands = Vec::new();
-            if of_pod(&pod, &mut commands, 0) {
-                self.find(FindingKind::OpensToAnybody, format!("`{}` starts a container that rules its node", self.by));
+            if let Ok(pod) = serde_json::from_str::<Value>(&text) {
+                self.pod(&pod);
             }
-            for command in commands {
-                let command: Vec<Word> = command.into_iter().map(Word::text).collect();
-                self.elsewhere(&command, &[]);
-            }
+        }
+    }
+
+    /// A pod that may do on its node what it likes in more than one way, and what its containers start.
+    fn pod(&mut self, pod: &Value) {
+        let mut commands = Vec::new();
+        if of_pod(pod, &mut commands, 0) > 1 {
+            self.find(FindingKind::OpensToAnybody, format!("`{}` starts a container that rules its node", self.by));
+        }
+        for command in commands {
+            let command: Vec<Word> = command.into_iter().map(Word::text).collect();
+            self.elsewhere(&command, &[]);
         }
     }
 
@@ -257,32 +288,37 @@ fn percent(text: &str) -> String {
     String::from_utf8_lossy(&out).into_owned()
 }
 
-/// Whether a pod may do on its node what it likes, and the commands of its containers.
-fn of_pod(value: &Value, commands: &mut Vec<Vec<String>>, depth: u32) -> bool {
-    if depth > 12 {
-        return false;
+/// In how many ways a pod may do on its node what it likes, and the commands of its containers.
+fn of_pod(value: &Value, commands: &mut Vec<Vec<String>>, depth: u32) -> usize {
+    if depth > 16 {
+        return 0;
     }
     match value {
-        Value::Object(members) => members.iter().fold(false, |rules, (key, value)| {
-            let own = match key.as_str() {
-                "privileged" | "hostPID" | "hostNetwork" | "hostIPC" | "allowPrivilegeEscalation" => {
-                    key != "allowPrivilegeEscalation" && value == &Value::Bool(true)
-                }
-                "hostPath" => {
-                    value.get("path").and_then(Value::as_str).is_some_and(|path| path.matches('/').count() < 2)
-                }
-                "command" => {
-                    let words = value.as_array().into_iter().flatten().filter_map(Value::as_str);
-                    commands.push(words.map(str::to_owned).collect());
-                    false
-                }
-                _ => false,
-            };
-            of_pod(value, commands, depth + 1) || own || rules
-        }),
-        // All of them are gone through, for their commands.
-        Value::Array(items) => items.iter().filter(|item| of_pod(item, commands, depth + 1)).count() > 0,
-        _ => false,
+        Value::Object(members) => members
+            .iter()
+            .map(|(key, value)| {
+                let own = match key.as_str() {
+                    "privileged" | "hostPID" | "hostIPC" => value == &Value::Bool(true),
+                    "hostPath" => value.get("path").and_then(Value::as_str) == Some("/"),
+                    "command" => {
+                        let words: Vec<String> = value
+                            .as_array()
+                            .into_iter()
+                            .flatten()
+                            .filter_map(Value::as_str)
+                            .map(str::to_owned)
+                            .collect();
+                        let enters = words.first().is_some_and(|word| word == "nsenter");
+                        commands.push(words);
+                        enters
+                    }
+                    _ => false,
+                };
+                of_pod(value, commands, depth + 1) + usize::from(own)
+            })
+            .sum(),
+        Value::Array(items) => items.iter().map(|item| of_pod(item, commands, depth + 1)).sum(),
+        _ => 0,
     }
 }
 
@@ -309,7 +345,7 @@ mod tests {
             (FindingKind::DecodeAndExecute, "NODE_OPTIONS='--import=data:text/javascript;base64,YWxlcnQoMSk=' tsc"),
             (
                 FindingKind::OpensToAnybody,
-                "kubectl run x --image=busybox --overrides='{\"spec\":{\"hostPID\":true,\"containers\":[{\"name\":\"x\"}]}}'",
+                "kubectl run x --image=busybox --overrides='{\"spec\":{\"hostPID\":true,\"containers\":[{\"securityContext\":{\"privileged\":true}}]}}'",
             ),
             (FindingKind::OpensToAnybody, "redis-cli <<< 'CONFIG SET dir /var/spool/cron/crontabs'"),
             (FindingKind::DestroysDatabase, "kafka-topics.sh --bootstrap-server k:9092 --delete --topic '.*'"),

@@ -146,6 +146,7 @@ impl<'a> Bounds<'a> {
                 // What a program may do anywhere below where it starts, it does within the view that the plan asks for.
                 let anywhere = touch.by == By::Command
                     && touch.recursive
+                    && request.deployment.in_workspace(&seen)
                     && matches!(touch.effect, Effect::Execute | Effect::Update);
                 if anywhere && self.asks_below(&touch.name, request) {
                     continue;

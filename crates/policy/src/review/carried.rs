@@ -11,7 +11,7 @@ use super::Request;
 use super::prepare::Prepared;
 use crate::deployment::Standing;
 use crate::effects::By;
-use crate::paths::Seen;
+use crate::paths::{Seen, fold};
 
 pub(super) fn check(request: &Request<'_>, prepared: &Prepared<'_>) -> Vec<Reason> {
     let Some(tool) = prepared.tool else { return Vec::new() };
@@ -34,6 +34,9 @@ pub(super) fn check(request: &Request<'_>, prepared: &Prepared<'_>) -> Vec<Reaso
     reasons.extend(planted(request, prepared, &texts).filter(|_| remembers));
     if let Some((name, standing)) = &receiver {
         reasons.extend(texts.iter().find_map(|text| restricted_name(request, text, name, *standing)));
+    }
+    if let Some((name, _)) = &receiver {
+        reasons.extend(texts.iter().find_map(|text| told_address(request, prepared, text, name)));
     }
     // Together: how many parts a text is in says nothing about what it holds.
     let inspection = request.facts.inspect(&Subject::Text { text: texts.join("\n") });
@@ -90,6 +93,29 @@ fn restricted_name(request: &Request<'_>, text: &str, receiver: &str, standing: 
     })?;
     let message = format!("what goes to {receiver} speaks of the restricted file {named}");
     Some(Reason::new(Code::FlowClearance, Decision::RequireApproval, message))
+}
+
+/// An address that only data from outside named, in the planner's own words to somebody else: whoever wrote that data wants it passed on.
+fn told_address(request: &Request<'_>, prepared: &Prepared<'_>, text: &str, receiver: &str) -> Option<Reason> {
+    let part = |c: char| c.is_alphanumeric() || matches!(c, '.' | '-' | '_' | '@' | ':' | '/');
+    let address = text.split(|c| !part(c)).map(|word| word.trim_end_matches(['.', ':', '/'])).find(|word| {
+        let bare = word.split_once("://").map_or(*word, |(_, rest)| rest);
+        let host = bare.split(['/', ':']).next().unwrap_or(bare);
+        let host = host.rsplit('@').next().unwrap_or(host);
+        let named = host.rsplit_once('.').is_some_and(|(_, top)| top.len() > 1 && top.chars().all(char::is_alphabetic));
+        let standing = crate::hosts::Endpoint::parse(host).map(|at| request.deployment.standing_of_host(&at));
+        named
+            && standing.is_ok_and(|standing| standing == Standing::Other)
+            && request.session.was_told(host)
+            && !prepared.goal.name(host)
+            && !prepared.goal.name(word)
+            && !fold(receiver).contains(&fold(host).into_owned())
+    })?;
+    let message = format!("what goes to {receiver} names {address}, which only data from outside says");
+    Some(
+        Reason::new(Code::FlowUntrustedControl, Decision::RequireApproval, message)
+            .fix("leave it out, or say it in the goal"),
+    )
 }
 
 /// The literal text of an expression.

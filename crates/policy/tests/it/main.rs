@@ -24,5 +24,6 @@ mod properties;
 mod structure;
 mod taken_back;
 mod threats;
+mod wished;
 mod worded;
 mod world;

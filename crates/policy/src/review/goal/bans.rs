@@ -126,7 +126,8 @@ pub(super) fn of(goal: &Goal) -> Vec<Ban> {
             conditional = Some(word.sentence);
         }
         for (act, stems) in ACTS {
-            if word.forbidden && !word.subordinate && word.is(stems) && !is_for_others(words, i) {
+            let quoted = || super::words::quoted(&goal.text, word.at);
+            if word.forbidden && !word.subordinate && word.is(stems) && !is_for_others(words, i) && !quoted() {
                 // "send" is no order in "do not send": what else asks for it?
                 let asked = words.iter().any(|other| other.orders() && other.is(stems))
                     || (*act == Act::Change && words.iter().any(|other| other.orders() && other.is(super::MAKING)));

@@ -66,6 +66,11 @@ impl Kind {
                 !word.negated && !word.subordinate && (!looks || words.iter().any(|w| acts(w) && w.is(ACTING)))
             }
             Self::Make if has(SETTING, &word.text) => word.orders() && !word.within,
+            // "Send me the two amounts" moves no money.
+            Self::Pay if word.text.starts_with("send") => {
+                let next = words.iter().find(|next| next.at > word.at);
+                word.orders() && !next.is_some_and(|next| has("me us them him her everybody everyone", &next.text))
+            }
             Self::Make | Self::Remove | Self::Tell | Self::Pay | Self::Govern => word.orders() && word.is(self.stems()),
         })
     }

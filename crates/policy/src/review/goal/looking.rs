@@ -6,7 +6,7 @@ use countersign_plan::verdict::{Code, Decision, Reason};
 use super::Wishes;
 use super::kinds::Kind;
 use super::vocabulary::LOOKING;
-use super::words::has;
+use super::words::{Word, has};
 use crate::effects::{By, Touch};
 use crate::hosts::Reach;
 use crate::review::Request;
@@ -131,13 +131,21 @@ impl Wishes {
         for (i, word) in words.iter().enumerate() {
             if sentence != Some(word.sentence) && !has(FILLING, &word.text) {
                 sentence = Some(word.sentence);
-                let states = stated && has(STATING, &word.text);
+                // "2104 should become 2140" is a wish.
+                let wishes =
+                    |w: &Word| w.sentence == word.sentence && has("should must ought shall need needs", &w.text);
+                let states = stated && has(STATING, &word.text) && (kept || !words.iter().any(wishes));
                 shown |= shows(i);
                 if !(shows(i) || states) {
                     return false;
                 }
-            } else if joined(i) && acts(i) {
-                return false;
+            } else if joined(i) {
+                if acts(i) {
+                    return false;
+                }
+                let me = words.get(i + 1).is_some_and(|next| has("me us", &next.text));
+                let told = has("tell give show", &word.text) && me;
+                shown |= (word.is(LOOKING) || told) && !word.negated;
             }
         }
         shown || kept

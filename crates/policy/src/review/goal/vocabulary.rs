@@ -25,7 +25,7 @@ pub(in crate::review) const PUBLISHING: &str = "publish announc broadcast tweet 
     intranet newsletter press media upload deploy putting put hang display show visible everyone everybody all";
 
 // for a payment,
-pub(in crate::review) const PAYING: &str = "pay paid transfer wire refund buy bought purchas order book reimburs settl invoice bill donat tip \
+pub(in crate::review) const PAYING: &str = "pay paid transfer wire send refund buy bought purchas order book reimburs settl invoice bill donat tip \
     subscri charg deposit withdraw split rent";
 
 // for a change of rights, accounts or configuration,

@@ -72,13 +72,14 @@ pub(in crate::review) fn unwanted(request: &Request<'_>, prepared: &Prepared<'_>
             && described();
         named || wishes.act_on_object(action)
     };
+    let pays = wishes.order(Kind::Pay.stems()) || wishes.command(action);
     let wanted = |touch: &Touch| match touch.effect {
         Effect::None | Effect::Read => true,
         Effect::Send => {
             let tells = wishes.order(TELLING) || wishes.writes_to_somebody();
             is_named(goal, prepared, touch) || wishes.command(action) || (tells && !names_others(wishes))
         }
-        Effect::Pay => wishes.order(Kind::Pay.stems()) || wishes.command(action),
+        Effect::Pay => pays,
         Effect::Admin => wishes.order_powers() || wishes.command(action),
         Effect::Delete => wishes.asked.contains(&Kind::Remove) || wishes.command(action),
         Effect::Execute if prepared.is_remote() => {
@@ -106,7 +107,7 @@ pub(in crate::review) fn unwanted(request: &Request<'_>, prepared: &Prepared<'_>
     };
     // Of whom or what nobody knows yet, the kind of the act says enough.
     let open = |effect: Effect| match effect {
-        Effect::Pay => wishes.order(Kind::Pay.stems()) || wishes.command(action),
+        Effect::Pay => pays,
         Effect::Admin => wishes.order_powers() || wishes.command(action),
         Effect::Delete => wishes.asked.contains(&Kind::Remove) || wishes.command(action),
         _ => true,

@@ -143,7 +143,13 @@ impl Goal {
             // "I'll answer them myself", "Lucie will try it": who says who does it does not ask for it. "Will you" asks.
             subordinate |= matches!(one, "ll" | "will") && !begins && previous != "you";
             // "We may drop the disks next week": nor does it ask for it now.
-            subordinate |= matches!(one, "may" | "might") && has("we i they he she", previous);
+            let later = || {
+                let rest = text.get(end..).unwrap_or("");
+                let sentence = rest.split(['.', '!', '?', ';']).next().unwrap_or(rest);
+                split(sentence)
+                    .any(|(_, word)| has("next later tomorrow soon perhaps eventually day future someday", word))
+            };
+            subordinate |= matches!(one, "may" | "might") && has("we i they he she", previous) && later();
             // "Without removal, renaming or deletion"
             let listed = has("or nor", previous) && words.iter().rev().nth(1).is_some_and(|word| word.negated);
             let negated = negation.is_some_and(|from| words.len() - from <= 3 || listed);
@@ -215,7 +221,7 @@ fn by_oneself(words: &mut [Word]) {
 }
 
 /// Verbs that are names of things as well.
-const NOUNS: &str = "mail email message post note reply answer report order request invoice bill book booking case ticket issue release plan payout payment transfer refund charge \
+const NOUNS: &str = "mail email message post note reply answer report order request invoice bill book booking case ticket issue release plan payout \
     record file run build job log list";
 
 /// What is said of a thing right after its name.
@@ -255,7 +261,7 @@ fn nouns(words: &mut [Word], text: &str) {
 }
 
 /// Whether a place lies in a quoted text of more than one word.
-fn quoted(text: &str, at: usize) -> bool {
+pub(super) fn quoted(text: &str, at: usize) -> bool {
     let before = text.get(..at).unwrap_or("");
     ['"', '\''].into_iter().any(|quote| {
         let opens = |(i, _): &(usize, &str)| before.get(..*i).is_none_or(|s| !s.ends_with(char::is_alphanumeric));
