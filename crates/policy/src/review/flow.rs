@@ -74,6 +74,7 @@ impl Flow {
                 ruled: false,
                 unasked: (!step.goal.delegates() && !goal::unasked(request, step, false).is_empty())
                     || goal::unwanted(request, step)
+                    || (step.derived.touches.iter().any(|touch| touch.effect == Effect::Pay) && step.goal.pays_back())
                     || goal::forbidden(request, step, || checks::is_looked_at_before(steps, i)).is_some(),
                 undoes: None,
                 packages_named: request.authentic

@@ -117,6 +117,15 @@ pub(in crate::review) fn unwanted(request: &Request<'_>, prepared: &Prepared<'_>
 }
 
 impl super::Wishes {
+    /// Whether it gives money back, which goes to where it came from: nobody else's text says where.
+    pub(in crate::review) fn pays_back(&self) -> bool {
+        let words = &self.read.words;
+        let back = |verb: &super::words::Word| {
+            words.iter().any(|w| w.at > verb.at && w.clause == verb.clause && w.text == "back")
+        };
+        words.iter().any(|word| word.orders() && word.is(Kind::Pay.stems()) && back(word))
+    }
+
     /// Whether it orders that somebody is told something.
     pub(in crate::review) fn tells(&self) -> bool {
         self.order(TELLING) || self.writes_to_somebody()
