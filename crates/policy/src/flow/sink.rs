@@ -288,7 +288,7 @@ impl<'a> Court<'a> {
             (false, _) if party.unasked => (
                 Verdict::Refuted,
                 format!(
-                    "{} data chooses {place}, for an effect that the goal does not ask for",
+                    "{} data chooses {place}, for what the goal does not ask for or leaves to no text",
                     node.label.level.as_str()
                 ),
             ),

@@ -125,3 +125,20 @@ fn to_list_tests_is_not_to_run_them() {
     assert!(!has(&line(goal, "pnpm exec playwright test --grep smoke --list"), Code::GoalForbidden, Ask));
     assert!(has(&line(goal, "pnpm exec playwright test --grep smoke"), Code::GoalForbidden, Ask));
 }
+
+#[test]
+fn money_that_is_given_back_goes_where_no_text_says() {
+    let mut world = crate::worded::world();
+    world.add(&[("order_refund", "pay", "irreversible", "account"), ("return_get", "read", "pure", "record")]);
+    let refund = |args: Value| {
+        let steps = json!([
+            {"id": "r", "action": "return_get", "args": {"to": "RMA-5210"}},
+            {"id": "b", "action": "order_refund", "args": args, "needs": ["r"], "irreversible": true},
+        ]);
+        let goal = "The wardrobe of RMA-5210 came without doors. Give 145 EUR back on order 6177";
+        world.plan(json!({"schema": "countersign.plan/v1", "goal": goal, "steps": steps}))
+    };
+    let elsewhere = refund(json!({"order": "6177", "amount": 145, "to": {"$from": "r", "at": "/body"}}));
+    assert_eq!(elsewhere.decision, Block, "{:#?}", elsewhere.reasons);
+    assert_ne!(refund(json!({"to": "6177", "amount": 145})).decision, Block);
+}
