@@ -39,6 +39,7 @@ impl Machine<'_> {
         self.judge_listening(base, &words);
         self.judge_production(base, &words);
         self.runs_among_records(base, &words);
+        self.dumps_accounts(base, &words);
         self.judge_image(base, &words);
         self.judge_powers(base, &words);
     }
@@ -124,6 +125,18 @@ impl Machine<'_> {
         let staged = matches!(base, "cap" | "mina" | "kamal") && words.iter().any(|word| is_production(word));
         if (told || staged) && (own || has(TOOLS, base)) {
             self.touch_named(Effect::Update, &format!("what `{base}` works on in production"));
+        }
+    }
+
+    /// Accounts with the hashes of their passwords, and sessions by whose keys anybody is somebody (Django, `dumpdata`,
+    /// `django.contrib.auth`, `django.contrib.sessions`).
+    fn dumps_accounts(&mut self, base: &str, words: &[String]) {
+        let account = |word: &String| has("auth auth.user sessions sessions.session authtoken authtoken.token", word);
+        if matches!(base, "manage.py" | "django-admin")
+            && words.iter().any(|word| word == "dumpdata")
+            && let Some(what) = words.iter().find(|word| account(word))
+        {
+            self.find(FindingKind::Secret, format!("`{base} dumpdata` shows what {what} keeps of accounts"));
         }
     }
 

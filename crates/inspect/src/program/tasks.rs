@@ -80,6 +80,11 @@ impl Machine<'_> {
         if matches!(environment.as_deref(), Some("test" | "testing" | "ci")) {
             return;
         }
+        // What an object mapper makes of the tables (Doctrine ORM, "Schema-Tool").
+        let altered = |word: &String| word.ends_with("schema:update") || word.ends_with("schema-tool:update");
+        if tasks.iter().any(altered) && tasks.iter().any(|word| matches!(word.as_str(), "--force" | "-f")) {
+            self.touch_named(Effect::Update, &format!("{runner} {}", tasks.join(" ")));
+        }
         let database = has(OF_DATABASES, &runner);
         let said = tasks
             .iter()

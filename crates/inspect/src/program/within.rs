@@ -35,6 +35,7 @@ impl Machine<'_> {
                 rest.iter().for_each(|word| self.imported_data(&word.shown()));
             }
             "curl" | "http" | "xh" => self.all_indices(base, rest),
+            "grpcurl" | "evans" | "grpc_cli" | "buf" => self.called(rest),
             "aws" | "gcloud" | "az" => self.unrecorded(base, rest),
             "docker-compose" | "podman-compose" => {
                 let named =
@@ -208,6 +209,21 @@ impl Machine<'_> {
         }
     }
 
+    /// A method that by its name takes something away: `tenant.v1.TenantAdmin/DeleteTenant` (Google API Improvement Proposals, AIP-135).
+    fn called(&mut self, rest: &[Word]) {
+        const TAKING: &[&str] = &["Delete", "Remove", "Purge", "Drop", "Destroy", "Wipe", "Truncate", "Erase"];
+        let method = rest.iter().map(Word::shown).filter(|word| !word.contains("://")).find(|word| {
+            let name = word.rsplit(['/', '.']).next().unwrap_or(word);
+            let taking = |verb: &&str| {
+                name.strip_prefix(*verb).is_some_and(|thing| thing.chars().next().is_none_or(char::is_uppercase))
+            };
+            word.contains('/') && TAKING.iter().any(taking)
+        });
+        if let Some(method) = method {
+            self.touch_named(Effect::Delete, &method);
+        }
+    }
+
     /// `CONFIG SET dir …`, after which a dump lands where something else reads it (Redis, "CONFIG SET"): schedules, keys, pages.
     fn told_to_store(&mut self, text: &str) {
         let lower = text.to_ascii_lowercase();
@@ -325,6 +341,7 @@ fn of_pod(value: &Value, commands: &mut Vec<Vec<String>>, depth: u32) -> usize {
 #[cfg(test)]
 mod tests {
     use countersign_plan::inspection::{Context, Inspection};
+    use countersign_plan::tool::Effect;
 
     use crate::inspection::FindingKind;
 
@@ -383,5 +400,16 @@ mod tests {
             ];
             assert!(!grave.iter().any(|kind| inspect(line).found(*kind)), "{line}: {:#?}", inspect(line));
         }
+    }
+
+    #[test]
+    fn what_a_name_says_is_done_is_done() {
+        let does = |line: &str, effect: Effect| inspect(line).touches.iter().any(|touch| touch.effect == effect);
+        assert!(does("grpcurl -d '{}' t.example:443 tenant.v1.TenantAdmin/DeleteTenant", Effect::Delete));
+        assert!(!does("grpcurl -d '{}' t.example:443 tenant.v1.TenantAdmin/GetDeletedTenants", Effect::Delete));
+        assert!(does("php bin/console doctrine:schema:update --force --complete", Effect::Update));
+        assert!(!does("php bin/console doctrine:schema:update --dump-sql", Effect::Update));
+        assert!(inspect("python manage.py dumpdata catalog auth.user -o demo.json").found(FindingKind::Secret));
+        assert!(!inspect("python manage.py dumpdata catalog.category -o demo.json").found(FindingKind::Secret));
     }
 }

@@ -238,7 +238,8 @@ impl Session {
                     // A path by the name of its file as well.
                     let files = names(&text).filter_map(|name| name.rsplit_once('/')).map(|(_, file)| file);
                     let files = files.filter(|file| file.contains('.')).map(word);
-                    let said = names(&text).map(word).chain(hosts.map(|host| word(&host))).chain(files);
+                    let domains = names(&text).filter_map(|name| name.rsplit_once('@')).map(|(_, domain)| word(domain));
+                    let said = names(&text).map(word).chain(hosts.map(|host| word(&host))).chain(files).chain(domains);
                     let said: Vec<u64> = said.take(room).collect();
                     self.told.extend(said);
                 } else if only && self.known.len() < MAX_KEPT && text.len() <= 256 {

@@ -180,7 +180,8 @@ fn runs(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> Option
     let by_rule = |code, message: String| Some(Ask { code, message, waivable: Waivable::ByRule });
     if let Some(seen) = touch.seen() {
         if prepared.written.is_opaque(&touch.name, touch.recursive)
-            && !(is_environment(&touch.name) && prepared.written.is_installed(&touch.name, touch.recursive))
+            && !((touch.recursive || is_environment(&touch.name))
+                && prepared.written.is_installed(&touch.name, touch.recursive))
         {
             return by_rule(
                 Code::ExecuteWritten,

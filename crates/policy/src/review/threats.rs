@@ -297,6 +297,16 @@ pub(super) fn more_committed(step: &Prepared<'_>) -> Option<Reason> {
             .any(|word| *word == "--all" || (word.starts_with('-') && !word.starts_with("--") && word.contains('a'))),
         _ => false,
     };
+    // "What is in drafts/ stays out of it"
+    let kept =
+        || words.iter().skip(1).find(|word| !word.starts_with('-') && step.goal.leaves_out(word.trim_end_matches('/')));
+    if matches!(words.first(), Some(&("add" | "stage")))
+        && step.step.action.as_str() == "git"
+        && let Some(kept) = kept()
+    {
+        let message = format!("{kept} would be in the commit, and the goal wants it left out");
+        return Some(Reason::new(Code::GoalUnasked, Decision::RequireApproval, message).fix("leave it out"));
+    }
     if !all || !step.goal.commits_only() {
         return None;
     }

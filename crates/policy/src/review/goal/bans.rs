@@ -20,6 +20,13 @@ impl super::Wishes {
         self.bans.iter().any(|ban| ban.act == Act::Remove && ban.things.is_empty() && !ban.conditional && !ban.others)
     }
 
+    /// Whether a ban wants nothing done with the thing of this name.
+    pub(in crate::review) fn leaves_out(&self, name: &str) -> bool {
+        let name = paths::fold(name);
+        let about = |ban: &Ban| ban.act == Act::Change && !ban.conditional && !ban.others;
+        self.bans.iter().filter(|ban| about(ban)).any(|ban| ban.things.iter().any(|thing| *thing == name))
+    }
+
     /// Whether a ban wants the thing of this name left as it is.
     pub(in crate::review) fn keeps(&self, name: &str) -> bool {
         let name = paths::fold(name);
