@@ -103,10 +103,10 @@ fn told_address(request: &Request<'_>, prepared: &Prepared<'_>, text: &str, rece
         let host = bare.split(['/', ':']).next().unwrap_or(bare);
         let host = host.rsplit('@').next().unwrap_or(host);
         let named = host.rsplit_once('.').is_some_and(|(_, top)| top.len() > 1 && top.chars().all(char::is_alphabetic));
-        let standing = crate::hosts::Endpoint::parse(host).map(|at| request.deployment.standing_of_host(&at));
+        let standing = || crate::hosts::Endpoint::parse(host).map(|at| request.deployment.standing_of_host(&at));
         named
-            && standing.is_ok_and(|standing| standing == Standing::Other)
             && request.session.was_told(host)
+            && standing().is_ok_and(|standing| standing == Standing::Other)
             && !prepared.goal.name(host)
             && !prepared.goal.name(word)
             && !fold(receiver).contains(&fold(host).into_owned())
