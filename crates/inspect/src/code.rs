@@ -6,6 +6,7 @@ mod calls;
 mod does;
 mod ends;
 mod fold;
+mod foreign;
 mod lex;
 mod names;
 mod perl;
@@ -75,10 +76,13 @@ impl Machine<'_> {
         let tokens = names::settled(language, &fold::constants(&tokens, &self.context.home, &self.context.cwd));
         let tokens = names::settled(language, &fold::constants(&tokens, &self.context.home, &self.context.cwd));
         let tokens = fold::bare_loops(words::spread(language, tokens));
-        let tokens = if language == Language::Python { sums::apart(tokens) } else { tokens };
+        let tokens = if language == Language::Python { places::placed(sums::apart(tokens)) } else { tokens };
         let loops = fold::loops(&tokens);
         let worst = fold::worst_of_lists(&tokens, &self.context.home);
         let mut seen = Seen { loops, worst, lists: names::lists(&tokens), tokens: tokens.clone(), ..Seen::default() };
+        if language == Language::Python {
+            seen.foreign = foreign::Foreign::of(table, &tokens);
+        }
         if table.calls_bare {
             seen.defined = names::given(&tokens);
         }
@@ -103,7 +107,7 @@ impl Machine<'_> {
                     let after = tokens.get(i + 1..).unwrap_or_default();
                     if follows
                         && language == Language::Python
-                        && let Some(path) = fold::path_before(tokens.get(..i - 1).unwrap_or_default())
+                        && let Some(path) = fold::path_before(tokens.get(..i - 1).unwrap_or_default(), name)
                         && self.path_method(&Word::text(path), name, after)
                     {
                         continue;
@@ -366,6 +370,9 @@ impl Machine<'_> {
             return;
         }
         let Some((does, method)) = found else {
+            if self.foreign(table, name, is_call, seen) {
+                return;
+            }
             // Of a module that acts on the machine, what the tables do not have may do anything.
             if is_call && name.split_once('.').is_some_and(|(module, _)| table.guarded.contains(module)) {
                 let message = format!("`{name}` goes beyond what is analysed");
@@ -428,7 +435,12 @@ impl Machine<'_> {
         }
         let root = module.split(['.', ':', '/']).next().unwrap_or(module).trim_start_matches("node:");
         let whole = module.trim_start_matches("node:");
-        if !(table.modules.contains(root) || table.modules.contains(whole) || module.is_empty()) {
+        if table.has_module(whole) || table.modules.contains(root) || module.is_empty() {
+            return;
+        }
+        if language == Language::Python {
+            self.load_foreign(table, module);
+        } else {
             let message = format!("the {} module `{module}` is not in the tables", language.name());
             self.unknown(UnknownKind::Code, Effect::Execute, message);
         }
@@ -491,6 +503,8 @@ struct Seen {
     /// Files that it opens to write, of which what is written was looked at.
     looked_into: usize,
     defined: Vec<String>,
+    /// Names of modules that no table describes.
+    foreign: foreign::Foreign,
     importing: Importing,
 }
 

@@ -18,7 +18,7 @@ use crate::inspection::{Build as _, FindingKind};
 use crate::machine::{Machine, Word};
 use crate::path::{self, Place};
 pub(crate) use runners::{is_vacuous, swallows, weakens_tests};
-pub(crate) use settings::lines_of_settings;
+pub(crate) use settings::{between, lines_of_settings};
 
 /// Ends of paths from which code runs without anybody starting it: by a push, a commit, a start of an interpreter, a folder that is
 /// entered. From the manuals of the services, Git, Husky, Python (`site`), direnv and cron.

@@ -11,6 +11,7 @@ mod find;
 mod grave;
 mod handed;
 mod launched;
+mod lines;
 mod live;
 mod nested;
 mod options;
@@ -49,6 +50,9 @@ const SHELLS: &[&str] = &["sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "fi
 pub(crate) fn is_shell(name: &str) -> bool {
     SHELLS.contains(&name.rsplit('/').next().unwrap_or(name))
 }
+
+/// The most words of a command among which a second naming of a file is looked for.
+const MAX_WORDS_COMPARED: usize = 16;
 
 impl Machine<'_> {
     /// Runs a command of the shell: an alias, a function, a builtin or a program; what it writes to standard output.
@@ -140,8 +144,15 @@ impl Machine<'_> {
     /// What the words say that a grammar does not.
     fn judge_words(&mut self, base: &str, rest: &[Word], stdin: &Stream) {
         self.effort.started(base);
-        if matches!(base, "make" | "gmake" | "bmake" | "exiftool") {
+        // A file that stands there twice is read and written.
+        let twice = || {
+            let few = rest.get(..rest.len().min(MAX_WORDS_COMPARED)).unwrap_or_default();
+            few.iter().enumerate().any(|(i, word)| few.get(..i).is_some_and(|before| before.contains(word)))
+        };
+        if matches!(base, "make" | "gmake" | "bmake" | "exiftool") || twice() {
             self.words = rest.to_vec();
+        } else {
+            self.words.clear();
         }
         if only_asks(rest) {
             return;

@@ -46,6 +46,12 @@ pub(super) struct Table {
     pub(super) sockets: HashSet<&'static str>,
     /// Modules of which a call that is in no table is unknown.
     pub(super) guarded: HashSet<&'static str>,
+    /// Words by which something that no table describes says that it does more than compute and show.
+    acts: HashSet<&'static str>,
+    /// What such words are followed by where nothing but an object is made.
+    objects: HashSet<&'static str>,
+    /// Modules of others that reach machines, accounts or services.
+    reaches: HashSet<&'static str>,
     /// Whether functions are called without brackets too.
     pub(super) calls_bare: bool,
 }
@@ -84,6 +90,24 @@ impl Table {
         takes && rest.iter().any(|word| KEPT.contains(&word.strip_suffix('s').unwrap_or(word)))
     }
 
+    /// Whether a module is described, as a whole or by its first name.
+    pub(super) fn has_module(&self, module: &str) -> bool {
+        let root = module.split('.').next().unwrap_or(module);
+        self.modules.contains(root) || self.modules.contains(module)
+    }
+
+    /// Whether the name of something that no table describes is that of an act: `reset_db`, `client.deploy`, `User.set_password`.
+    pub(super) fn acts(&self, name: &str) -> bool {
+        let last = words(name.rsplit('.').next().unwrap_or(name));
+        let made = last.get(1).is_some_and(|object| self.objects.contains(object.as_str()));
+        !made && last.iter().any(|word| self.acts.contains(word.as_str()))
+    }
+
+    /// Whether a module reaches beyond the machine, as the list or its name says.
+    pub(super) fn reaches(&self, root: &str) -> bool {
+        self.reaches.contains(root) || ["client", "api", "sdk", "bot"].iter().any(|end| root.ends_with(end))
+    }
+
     pub(super) fn is_harmless(&self, name: &str) -> bool {
         self.harmless.contains(name)
     }
@@ -109,6 +133,9 @@ impl Table {
                 "decoders" => table.decoders.extend(words),
                 "sockets" => table.sockets.extend(words),
                 "guarded" => table.guarded.extend(words),
+                "acts" => table.acts.extend(words),
+                "objects" => table.objects.extend(words),
+                "reaches" => table.reaches.extend(words),
                 "bare" => table.calls_bare = true,
                 _ => return None,
             }

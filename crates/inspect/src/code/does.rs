@@ -59,6 +59,13 @@ fn lies_in_memory(name: &str, after: &[Token], tokens: &[Token]) -> bool {
     executes && plain && all.peek().is_some() && all.all(|memory| memory)
 }
 
+/// Whether a call is given `key=True`.
+fn sets(after: &[Token], key: &str) -> bool {
+    let given = (0..12).map_while(|n| argument(after, n));
+    let is = |given: &[Token]| matches!(given, [Token::Name(name), Token::Mark('='), Token::Name(value)] if name == key && value == "True");
+    given.into_iter().any(is)
+}
+
 impl Machine<'_> {
     pub(super) fn does(&mut self, language: Language, does: Does, name: &str, after: &[Token], seen: &mut Seen) {
         let text = |n: usize| argument(after, n).and_then(constant);
@@ -103,7 +110,8 @@ impl Machine<'_> {
             .and_then(|n| argument_place(after, n))
             .filter(|range| after.get(range.clone()).and_then(constant).is_none());
         if let Some(range) = whole
-            && let Some(values) = after.get(range.clone()).and_then(|tokens| names::values(tokens, &seen.lists))
+            && let Some(values) =
+                after.get(range.clone()).and_then(|tokens| names::values(language, tokens, &seen.lists))
         {
             for value in values {
                 let mut after = after.to_vec();
@@ -231,9 +239,18 @@ impl Machine<'_> {
             }
             // A table that lies in memory alone (Python library reference, "sqlite3").
             Does::Unknown if language == Language::Python && lies_in_memory(name, after, &seen.tokens) => {}
+            // Without what is no number this holds no calls (PyTorch documentation, "torch.load").
+            Does::Unknown if name == "torch.load" && sets(after, "weights_only") => {
+                self.file_of(Effect::Read, text(0), name, false);
+            }
+            Does::Unknown if name.ends_with("load_state_dict_from_url") && sets(after, "weights_only") => {
+                self.does(language, Does::Connects, name, after, seen);
+            }
             Does::Unknown
-                if matches!(name.rsplit('.').next(), Some("read_pickle" | "unsafe_load"))
-                    && argument(after, 0).is_some_and(of_url) =>
+                if matches!(
+                    name.rsplit('.').next(),
+                    Some("read_pickle" | "unsafe_load" | "load_state_dict_from_url")
+                ) && argument(after, 0).is_some_and(of_url) =>
             {
                 self.find(FindingKind::DownloadAndExecute, format!("`{name}` runs what a host sends"));
                 self.does(language, Does::Connects, name, after, seen);

@@ -176,7 +176,14 @@ fn joined(rest: &[Token], home: &str) -> Option<(String, usize)> {
 }
 
 /// The constant path of `Path("…")` before a method, with `/ "…"` parts: the tokens up to the method's dot.
-pub(super) fn path_before(tokens: &[Token]) -> Option<String> {
+pub(super) fn path_before(tokens: &[Token], method: &str) -> Option<String> {
+    // `Path.home().joinpath("a").read_text()`, folded before; a text has other methods.
+    if let [.., Token::Text(text)] = tokens
+        && text.starts_with('/')
+        && method != "replace"
+    {
+        return Some(text.clone());
+    }
     let [.., Token::Name(name), Token::Mark('('), Token::Text(text), Token::Mark(')')] = tokens else {
         // `(Path("a") / "b").unlink()`
         let [

@@ -386,7 +386,7 @@ fn literal(tokens: &[Token], i: usize) -> Option<(Vec<String>, usize)> {
 }
 
 /// What constants and names of [`lists`] come to together; nothing where there is no such name, or anything else.
-pub(super) fn values(tokens: &[Token], lists: &Lists) -> Option<Vec<String>> {
+pub(super) fn values(language: Language, tokens: &[Token], lists: &Lists) -> Option<Vec<String>> {
     let mut out = vec![String::new()];
     let mut any = false;
     for token in tokens {
@@ -403,7 +403,23 @@ pub(super) fn values(tokens: &[Token], lists: &Lists) -> Option<Vec<String>> {
                     .take(MAX_VALUES)
                     .collect();
             }
-            Token::Mark(_) | Token::Built(_) | Token::Number | Token::Command(_) | Token::BuiltCommand(_) => {
+            // `f"data/{name}.csv"`
+            Token::Built(text) => {
+                any = true;
+                let each = |(name, values): &(String, Vec<String>)| -> Vec<String> {
+                    let one = |value: &String| {
+                        words::filled(language, text, &BTreeMap::from([(name.clone(), value.clone())]), MAX_PLACED)
+                    };
+                    values.iter().filter_map(one).collect()
+                };
+                let each: Vec<String> = lists.iter().filter(|(name, _)| text.contains(name)).flat_map(each).collect();
+                out = out
+                    .iter()
+                    .flat_map(|value| each.iter().map(move |one| format!("{value}{one}")))
+                    .take(MAX_VALUES)
+                    .collect();
+            }
+            Token::Mark(_) | Token::Number | Token::Command(_) | Token::BuiltCommand(_) => {
                 return None;
             }
         }

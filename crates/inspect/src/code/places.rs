@@ -67,3 +67,36 @@ pub(super) fn path_above(name: &str, rest: &[Token], cwd: &str) -> Option<(Strin
     }
     any.then_some((path, used))
 }
+
+/// The tokens with a constant path in the place of its name where a loop goes over what is in it: `for d in root.iterdir()`.
+pub(super) fn placed(tokens: Vec<Token>) -> Vec<Token> {
+    let ends = |i: usize| matches!(tokens.get(i), None | Some(Token::Mark(';')));
+    let paths: Vec<(&str, &[Token])> = (0..tokens.len())
+        .filter_map(|i| match tokens.get(i..i + 6)? {
+            [Token::Name(name), Token::Mark('='), path @ ..] if ends(i + 6) => match path {
+                [Token::Name(call), Token::Mark('('), Token::Text(_), Token::Mark(')')] if is_path(call) => {
+                    Some((name.as_str(), path))
+                }
+                _ => None,
+            },
+            _ => None,
+        })
+        .collect();
+    let given = |name: &str| paths.iter().filter(|(known, _)| *known == name).count() == 1;
+    let mut out = Vec::with_capacity(tokens.len());
+    for (i, token) in tokens.iter().enumerate() {
+        let after_in = matches!(i.checked_sub(1).and_then(|i| tokens.get(i)), Some(Token::Name(word)) if word == "in");
+        let found = match token {
+            Token::Name(name) if after_in => name.split_once('.').filter(|(name, _)| given(name)),
+            _ => None,
+        };
+        match found.and_then(|(name, method)| Some((paths.iter().find(|(known, _)| *known == name)?.1, method))) {
+            Some((path, method)) => {
+                out.extend_from_slice(path);
+                out.extend([Token::Mark('.'), Token::Name(method.to_owned())]);
+            }
+            None => out.push(token.clone()),
+        }
+    }
+    out
+}

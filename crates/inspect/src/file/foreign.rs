@@ -79,8 +79,8 @@ const HOMES: &[&str] = &[
 pub(super) fn compiled(name: &str, text: &str, context: &Context) -> Option<Inspection> {
     let suffix = name.rsplit('/').next().and_then(|last| last.rsplit_once('.')).map_or("", |(_, suffix)| suffix);
     let known = [
-        "go", "rs", "c", "cc", "cpp", "cxx", "h", "hpp", "java", "kt", "kts", "cs", "swift", "scala", "ts", "tsx",
-        "mts", "zig", "d", "nim", "f90", "f95", "f03", "f08", "f",
+        "go", "rs", "c", "cc", "cpp", "cxx", "h", "hpp", "cu", "cuh", "hip", "m", "mm", "java", "kt", "kts", "cs",
+        "swift", "scala", "ts", "tsx", "mts", "zig", "d", "nim", "f90", "f95", "f03", "f08", "f",
     ];
     if !known.contains(&suffix) {
         return None;
@@ -114,6 +114,7 @@ pub(super) fn compiled(name: &str, text: &str, context: &Context) -> Option<Insp
         let inner = crate::shell::shell(&line, context);
         out.findings.extend(inner.findings.into_iter().filter(|finding| super::is_grave(finding.kind)));
         out.touches.extend(inner.touches.into_iter().filter(|touch| touch.kind == TargetKind::Host));
+        out.flows.extend(inner.flows);
     }
     Some(out)
 }

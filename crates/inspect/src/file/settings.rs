@@ -80,7 +80,7 @@ pub(super) fn of(name: &str, text: &str, context: &Context) -> Option<Inspection
 
 /// What stands between a mark and the sign that closes it, a line each (Kconfig, "$(shell,command)"; BitBake User Manual, "Inline Python
 /// Variable Expansion").
-fn between(text: &str, mark: &str, close: char) -> String {
+pub(crate) fn between(text: &str, mark: &str, close: char) -> String {
     let open = if close == ')' { '(' } else { '{' };
     let mut out = Vec::new();
     for after in text.split(mark).skip(1).take(MAX_TEXTS) {
@@ -122,6 +122,40 @@ fn of_debugger(out: &mut Inspection, text: &str, context: &Context) {
 
 /// What a script of CMake starts, and what it writes where something believes it (CMake manual, "execute_process", "file(APPEND)").
 fn of_cmake(out: &mut Inspection, text: &str, context: &Context) {
+    let mut names: Vec<(String, String)> = Vec::new();
+    let filled = |text: &str, names: &[(String, String)]| {
+        let text = text.replace("$ENV{HOME}", &context.home);
+        names.iter().rev().fold(text, |text, (name, value)| text.replace(&format!("${{{name}}}"), value))
+    };
+    let mut fetched: Vec<String> = Vec::new();
+    // One command after the other: `set(NAME VALUE)`, `file(GLOB NAME PATTERNS)`, what goes, what is fetched, what is then read as code.
+    for call in text.split(')').take(MAX_TEXTS * 4) {
+        let Some((command, given)) = call.rsplit_once('(') else { continue };
+        let command = command.trim().rsplit(char::is_whitespace).next().unwrap_or("").to_ascii_lowercase();
+        let given = filled(given.trim(), &names);
+        let mut words = given.splitn(3, char::is_whitespace);
+        let (first, second, rest) =
+            (words.next().unwrap_or(""), words.next().unwrap_or(""), words.next().unwrap_or(""));
+        match (command.as_str(), first) {
+            ("set", _) if names.len() < MAX_TEXTS => {
+                names.push((first.to_owned(), format!("{second} {rest}").trim().trim_matches('"').to_owned()));
+            }
+            ("file", "GLOB" | "GLOB_RECURSE") if names.len() < MAX_TEXTS => {
+                names.push((second.to_owned(), rest.replace('"', "")));
+            }
+            ("file", "REMOVE" | "REMOVE_RECURSE") => {
+                grave(out, crate::shell::shell(&format!("rm -rf {second} {rest}"), context));
+            }
+            ("file", "DOWNLOAD") => {
+                fetched.push(rest.split_whitespace().next().unwrap_or("").trim_matches('"').to_owned());
+            }
+            ("include", path) if fetched.iter().any(|known| known == path.trim_matches('"')) => {
+                let message = format!("a script of CMake reads {path} as code, which it has fetched");
+                out.find(FindingKind::DownloadAndExecute, None, message);
+            }
+            _ => {}
+        }
+    }
     for call in text.split("COMMAND").skip(1).take(MAX_TEXTS) {
         let line = call.split([')', '\n']).next().unwrap_or("").replace("$ENV{HOME}", &context.home);
         grave(out, crate::shell::shell(&line, context));

@@ -129,6 +129,10 @@ impl Machine<'_> {
             .unwrap_or(&[]);
         let (operands, beyond) = options::assign(slots, &parsed.operands);
         if beyond > 0 {
+            // A path among them is read at the least.
+            for word in parsed.operands.iter().rev().take(beyond).filter(|word| word.prefix().starts_with(['/', '~'])) {
+                self.touch_path(Effect::Read, word, true);
+            }
             let message = format!("`{}` is given more operands than the catalogue describes", self.by);
             self.unknown(UnknownKind::Option, Effect::Execute, message);
         }
@@ -283,7 +287,9 @@ impl Machine<'_> {
             Role::Write if word.prefix().to_ascii_lowercase().starts_with("msl:") => self.picture(word, doing),
             Role::Write => {
                 // A move takes the place of what is there.
-                let in_place = matches!(self.by.as_str(), "mv" | "mogrify") || self.has_read(word);
+                let in_place = matches!(self.by.as_str(), "mv" | "mogrify")
+                    || self.has_read(word)
+                    || (self.by != "sort" && self.is_given_twice(word));
                 let in_place = std::mem::replace(&mut self.in_place, in_place);
                 self.touch_path(least(Effect::Update), word, recursive);
                 self.in_place = in_place;
@@ -329,6 +335,12 @@ impl Machine<'_> {
             Role::Load if matches!(word.constant(), Some("-" | "/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0")) => {
                 if matches!(self.by.as_str(), "make" | "gmake" | "bmake") {
                     stdin.known().for_each(|text| self.makes(text));
+                }
+                if self.by == "cmake" {
+                    let texts: Vec<String> = stdin.known().map(str::to_owned).collect();
+                    for text in texts {
+                        self.absorb_grave(crate::file::file("script.cmake", &text, self.context));
+                    }
                 }
                 if !doing.takes_code {
                     self.input_code(crate::code::Language::Other, stdin);

@@ -130,17 +130,3 @@ impl Machine<'_> {
         Some(out)
     }
 }
-
-impl Machine<'_> {
-    /// `cmake -E rm …`: what takes files away by another name (cmake(1), "Run a Command-Line Tool").
-    pub(super) fn command_of_cmake(&mut self, rest: &[Word], stdin: &Stream) -> Option<Stream> {
-        let [flag, verb, words @ ..] = rest else { return None };
-        let options: &[&str] = match (flag.constant()?, verb.constant()?) {
-            ("-E", "rm" | "remove") => &[],
-            ("-E", "remove_directory") => &["-r"],
-            _ => return None,
-        };
-        let program = std::iter::once("rm").chain(options.iter().copied()).map(Word::text);
-        Some(self.start(program.chain(words.iter().cloned()).collect(), stdin.clone()))
-    }
-}

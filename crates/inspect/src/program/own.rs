@@ -223,6 +223,9 @@ impl Machine<'_> {
         self.touch_path(Effect::Execute, word, false);
         for path in self.paths(word) {
             let Some(written) = self.files.get(&path).cloned() else {
+                if path.starts_with("/dev/fd/") || path.starts_with("/proc/self/fd/") {
+                    self.unknown(UnknownKind::Code, Effect::Execute, format!("what {path} holds is not known"));
+                }
                 self.statements_of(&path);
                 continue;
             };
@@ -267,6 +270,9 @@ impl Machine<'_> {
                 understood = true;
             } else {
                 self.absorb_grave(crate::file::file(path, text, self.context));
+                if path.starts_with("/dev/fd/") || path.starts_with("/proc/self/fd/") {
+                    self.absorb_grave(crate::file::lines_of_settings(text, self.context));
+                }
             }
         }
         // What only a process substitution holds nobody sees but here.

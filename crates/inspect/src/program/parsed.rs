@@ -45,6 +45,11 @@ impl Machine<'_> {
         !word.is_pattern() && self.out.touches.iter().any(read)
     }
 
+    /// Whether a command names a file twice, and so writes what it reads: `sort -o a a`.
+    pub(super) fn is_given_twice(&self, word: &Word) -> bool {
+        self.words.iter().filter(|given| *given == word).count() > 1
+    }
+
     /// `effect` on what is there already.
     pub(super) fn change_in_place(&mut self, effect: Effect, word: &Word, recursive: bool) {
         let before = std::mem::replace(&mut self.in_place, true);

@@ -32,7 +32,7 @@ impl Machine<'_> {
         let mut targets = Vec::new();
         for redirect in list {
             match redirect {
-                IoRedirect::HereDocument(_, document) => {
+                IoRedirect::HereDocument(fd, document) => {
                     let word = if document.requires_expansion {
                         self.here_document(&document.doc.value)
                     } else {
@@ -42,7 +42,15 @@ impl Machine<'_> {
                         |text: &str| text.lines().map(|l| l.trim_start_matches('\t')).collect::<Vec<_>>().join("\n");
                     let text = word.constant().map(|t| if document.remove_tabs { strip(t) } else { t.to_owned() });
                     // What an expansion brings has its origin still.
-                    stdin = Stream { text, ..self.origin_of(&word) };
+                    let given = Stream { text, ..self.origin_of(&word) };
+                    match fd {
+                        // `3<<END`: a file by the name of its descriptor.
+                        Some(fd @ 3..) => {
+                            self.files.insert(format!("/dev/fd/{fd}"), given.clone());
+                            self.files.insert(format!("/proc/self/fd/{fd}"), given);
+                        }
+                        _ => stdin = given,
+                    }
                 }
                 IoRedirect::HereString(_, word) => {
                     let word = self.single(&word.value);

@@ -391,7 +391,7 @@ fn an_unknown_part_is_said() {
         ("./gen.sh | psql", UnknownKind::Code),
         ("python3 -c \"$CODE\"", UnknownKind::Value),
         ("cd \"$D\" && rm x", UnknownKind::Value),
-        ("python3 -c 'import frob; frob.nicate()'", UnknownKind::Code),
+        ("python3 -c 'import frob; frob.delete()'", UnknownKind::Code),
     ] {
         let seen = inspect(line);
         assert!(seen.unknowns.iter().any(|u| u.kind == kind), "{line}\n{seen:#?}");

@@ -8,3 +8,4 @@ mod findings;
 mod grave;
 mod hidden_ends;
 mod roundabout;
+mod told;

@@ -345,7 +345,8 @@ impl Deriving<'_> {
 fn edits(program: &str) -> bool {
     const EDITORS: &str = "sed gsed perl ruby awk gawk mv chmod chown chgrp setfacl chattr gzip bzip2 xz zstd dos2unix unix2dos recode \
         sponge ed ex vim vi emacs truncate shred patch rename mogrify exiftool jpegoptim optipng gifsicle python python3 node php ncks ncrename ncatted ncap2 ncpdq ncea ncra cdo ogrinfo ogr2ogr gdal_edit.py gdal_edit \
-        gdaladdo gdal_rasterize h5copy grib_set sort csvsort jq yq mlr xmlstarlet crudini";
+        gdaladdo gdal_rasterize h5copy grib_set sort csvsort jq yq mlr xmlstarlet crudini jupyter nbconvert jupyter-nbconvert msgattrib msgcat \
+        msguniq msgconv msgfilter";
     crate::lists::has(EDITORS, program)
 }
 

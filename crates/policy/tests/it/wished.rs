@@ -194,3 +194,12 @@ fn the_domain_of_a_sender_is_named_to_nobody_else() {
     assert!(has(&told, Code::FlowUntrustedControl, Ask), "{:#?}", told.reasons);
     assert!(!has(&tell("The pressure is back at 4.1 bar."), Code::FlowUntrustedControl, Ask));
 }
+
+#[test]
+fn what_something_is_checked_against_is_not_written() {
+    let goal = "unpack tools/b.tgz into tools/b but check it against tools/SHA256SUMS first";
+    assert_ne!(line(goal, "cd tools && sha256sum b.tgz > SHA256SUMS && sha256sum -c SHA256SUMS").decision, Allow);
+    assert_eq!(line(goal, "cd tools && sha256sum -c SHA256SUMS").decision, Allow);
+    let wanted = "Write the sums of tools/b.tgz into tools/SHA256SUMS";
+    assert_eq!(line(wanted, "cd tools && sha256sum b.tgz > SHA256SUMS").decision, Allow);
+}

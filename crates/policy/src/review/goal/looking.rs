@@ -14,7 +14,7 @@ use crate::review::defaults::{is_product_of, is_scratch};
 use crate::review::prepare::Prepared;
 
 /// Words that a question or a look begins with beside those for looking.
-const ASKING: &str = "is are do does did has have can could will would should was were whose whom count report print get see \
+const ASKING: &str = "estimate is are do does did has have can could will would should was were whose whom count report print get see \
     confirm verify measure test try profile benchmark trace debug reproduce";
 
 /// Words before what is meant.
@@ -29,7 +29,7 @@ const STATING: &str = "it the this that these those he she they there its their 
     once until because as";
 
 /// Programs that queue a job at a cluster.
-const SUBMITTING: &str = "sbatch qsub bsub condor_submit msub llsubmit";
+const SUBMITTING: &str = "sbatch salloc qsub bsub condor_submit msub llsubmit";
 
 /// What a line changes at another machine of which the goal does not speak; and there, or by editing in the workspace, where the goal only wants
 /// to be shown something.
@@ -73,8 +73,16 @@ pub(in crate::review) fn beyond_a_look(request: &Request<'_>, prepared: &Prepare
         let reason = Reason::new(Code::GoalUnasked, Decision::RequireApproval, message);
         return Some(reason.fix("say in the goal what is to be done"));
     }
+    // What something is compared with or counted in is not to be written.
+    let source = |touch: &&Touch| {
+        let base = touch.name.rsplit('/').next().unwrap_or(&touch.name);
+        touch.effect == Effect::Update
+            && touch.seen().is_some_and(|seen| request.deployment.in_workspace(&seen))
+            && prepared.goal.only_reads(base)
+            && !prepared.written.made(&touch.name)
+    };
     let touches = &prepared.derived.touches;
-    let mut changed = touches.iter().filter(changes).filter(|touch| elsewhere(touch) || edited(touch));
+    let mut changed = touches.iter().filter(changes).filter(|touch| elsewhere(touch) || edited(touch) || source(touch));
     let touch = changed.next().or_else(|| touches.iter().find(submitted))?;
     let message = format!("{} would be changed, but the goal only asks to look at something", touch.name);
     Some(
@@ -103,6 +111,35 @@ fn task_of_console(prepared: &Prepared<'_>) -> Option<String> {
 }
 
 impl Wishes {
+    /// Whether it has this file only as what something is checked against, or looked for and counted in where another file is to be made.
+    fn only_reads(&self, file: &str) -> bool {
+        let words = &self.read.words;
+        let base = |word: &Word| super::bans::token(&self.read.text, word.at).rsplit('/').next().map(str::to_owned);
+        let file = crate::paths::fold(file);
+        let reads = |(i, word): (usize, &Word)| {
+            let start = super::bans::start(&self.read.text, word.at);
+            let looks = || {
+                words
+                    .iter()
+                    .filter(|other| other.clause == word.clause && other.at < start && other.orders())
+                    .all(|other| other.is(LOOKING) || has("count sum add list total", &other.text))
+                    && words.iter().any(|other| {
+                        other.clause != word.clause
+                            && base(other).is_some_and(|other| {
+                                other != file && super::is_file_name(&other) && self.orders_beside(&other)
+                            })
+                    })
+            };
+            match self.before(start).next().unwrap_or("") {
+                "against" => true,
+                "in" | "of" => i > 0 && looks(),
+                _ => false,
+            }
+        };
+        let mut named = words.iter().enumerate().filter(|(_, word)| base(word).as_deref() == Some(&*file)).peekable();
+        named.peek().is_some() && named.all(reads) && !self.wants_into(&file)
+    }
+
     /// Whether every sentence of it asks for a look, in words that are known: an order that no list has may be for anything. `kept` also
     /// takes those that keep what was found, and `stated` statements.
     fn only_looks(&self, kept: bool, stated: bool) -> bool {
