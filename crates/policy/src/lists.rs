@@ -97,12 +97,51 @@ pub(crate) const OPPOSITES: &[(&str, &str)] = &[
     ("mute silence snooze", "unmute"),
 ];
 
+/// Words of tools' names and of goals for the same act.
+const SAME: &[&str] = &[
+    "cancel end terminate stop close discontinue quit annul void abort unsubscribe",
+    "delete remove erase destroy forget purge wipe drop discard trash shred scrap",
+    "update change set adjust amend correct modify edit revise alter",
+    "hold freeze pause suspend park",
+    "release free unfreeze resume",
+    "assign give allocate route hand",
+    "reschedule shift postpone defer move",
+    "schedule plan arrange",
+    "approve accept confirm",
+    "reject decline refuse deny",
+    "restart reboot bounce cycle recycle",
+    "resolve solve complete finish settle close",
+    "scale resize grow shrink",
+    "rename relabel retitle",
+    "publish post announce",
+    "hide unlist unpublish withhold",
+    "order buy purchase procure",
+    "refund reimburse return credit",
+    "tag label mark flag",
+    "swap exchange replace switch substitute",
+    "extend prolong renew",
+    "revoke withdraw remove",
+    "grant give allow",
+    "print reprint",
+    "block ban bar",
+    "snapshot backup",
+    "merge combine join",
+    "transfer move wire remit",
+    "subscribe enrol enroll signup",
+    "retire decommission sunset",
+];
+
 /// Whether two words name the same act: of tools that book, people say "reserve".
 pub(crate) fn are_synonyms(one: &str, other: &str) -> bool {
     one != other
-        && OPPOSITES.iter().any(|(a, b)| {
-            [a, b].iter().any(|list| [one, other].iter().all(|word| list.split(' ').any(|own| own == *word)))
-        })
+        && (SAME.iter().any(|list| [one, other].iter().all(|word| list.split(' ').any(|own| own == *word)))
+            || turn_alike(one, other))
+}
+
+fn turn_alike(one: &str, other: &str) -> bool {
+    OPPOSITES
+        .iter()
+        .any(|(a, b)| [a, b].iter().any(|list| [one, other].iter().all(|word| list.split(' ').any(|own| own == *word))))
 }
 
 #[cfg(test)]

@@ -28,6 +28,7 @@ mod structure;
 mod threats;
 mod totals;
 mod undoing;
+mod vouched;
 
 use countersign_plan::access::Access;
 use countersign_plan::confinement::Profile;

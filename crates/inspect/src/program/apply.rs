@@ -336,12 +336,7 @@ impl Machine<'_> {
                 if matches!(self.by.as_str(), "make" | "gmake" | "bmake") {
                     stdin.known().for_each(|text| self.makes(text));
                 }
-                if self.by == "cmake" {
-                    let texts: Vec<String> = stdin.known().map(str::to_owned).collect();
-                    for text in texts {
-                        self.absorb_grave(crate::file::file("script.cmake", &text, self.context));
-                    }
-                }
+                self.script_of_cmake(stdin);
                 if !doing.takes_code {
                     self.input_code(crate::code::Language::Other, stdin);
                 }

@@ -47,8 +47,25 @@ impl Machine<'_> {
         Some(self.start(program.into_iter().chain(what.iter().filter(own).cloned()).collect(), stdin.clone()))
     }
 
+    /// What one of these programs is told to run.
+    pub(super) fn lines_told(&mut self, name: &str, rest: &[Word], stdin: &Stream) {
+        match name {
+            "gh" | "glab" => self.line_of_alias(rest),
+            "dvc" => self.line_of_stage(rest),
+            _ => self.macros_of_rpm(rest, stdin),
+        }
+    }
+
+    /// A script of CMake on standard input.
+    pub(super) fn script_of_cmake(&mut self, stdin: &Stream) {
+        let texts: Vec<String> = stdin.known().map(str::to_owned).filter(|_| self.by == "cmake").collect();
+        for text in texts {
+            self.absorb_grave(crate::file::file("script.cmake", &text, self.context));
+        }
+    }
+
     /// `rpm --eval TEXT`: `%(…)` is a line for a shell, `%{lua:…}` a program (RPM's reference manual, "Macro syntax").
-    pub(super) fn macros_of_rpm(&mut self, rest: &[Word], stdin: &Stream) {
+    fn macros_of_rpm(&mut self, rest: &[Word], stdin: &Stream) {
         for (i, word) in rest.iter().enumerate().take(MAX_LINES) {
             let attached = Some("--eval=")
                 .filter(|option| word.prefix().starts_with(option))
@@ -73,7 +90,7 @@ impl Machine<'_> {
     }
 
     /// `gh alias set NAME LINE`, a line for a shell with `--shell` or behind `!`.
-    pub(super) fn line_of_alias(&mut self, rest: &[Word]) {
+    fn line_of_alias(&mut self, rest: &[Word]) {
         let [alias, set, words @ ..] = rest else { return };
         if alias.constant() != Some("alias") || set.constant() != Some("set") {
             return;
@@ -88,7 +105,7 @@ impl Machine<'_> {
     }
 
     /// `dvc stage add … LINE`: what the stage runs when it is made again (dvc.org, "stage add").
-    pub(super) fn line_of_stage(&mut self, rest: &[Word]) {
+    fn line_of_stage(&mut self, rest: &[Word]) {
         let is =
             |at: usize, words: &[&str]| rest.get(at).and_then(Word::constant).is_some_and(|word| words.contains(&word));
         let from = match (is(0, &["stage"]) && is(1, &["add"]), is(0, &["run"])) {

@@ -63,16 +63,8 @@ impl Machine<'_> {
             "npm" | "pnpm" | "yarn" => return self.by_package_manager(name, rest, stdin),
             "crontab" => return self.table_of_jobs(rest, stdin),
             "cmake" => return self.command_of_cmake(rest, stdin),
-            "rpm" | "rpmspec" | "rpmbuild" => {
-                self.macros_of_rpm(rest, stdin);
-                return None;
-            }
-            "gh" | "glab" => {
-                self.line_of_alias(rest);
-                return None;
-            }
-            "dvc" => {
-                self.line_of_stage(rest);
+            "rpm" | "rpmspec" | "rpmbuild" | "gh" | "glab" | "dvc" => {
+                self.lines_told(name, rest, stdin);
                 return None;
             }
             "ghc" => return self.expression_of_ghc(rest, stdin),

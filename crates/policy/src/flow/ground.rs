@@ -176,6 +176,10 @@ impl<'a> Grounds<'a> {
 
     fn text(&self, name: &str, text: &str, said: Said<'_>) -> Option<Range<usize>> {
         let text = text.trim();
+        // Nothing is said nowhere.
+        if text.is_empty() {
+            return None;
+        }
         if let Some(moment) = Moment::read(text) {
             return self.moment(moment).or_else(|| self.end(name, moment, said)).or_else(|| self.named(text));
         }

@@ -119,7 +119,7 @@ fn told_address(request: &Request<'_>, prepared: &Prepared<'_>, text: &str, rece
 }
 
 /// The literal text of an expression.
-fn gather(expr: &Expr, out: &mut Vec<String>) {
+pub(super) fn gather(expr: &Expr, out: &mut Vec<String>) {
     match expr {
         Expr::Text(text) => add(text, out),
         Expr::Literal(value) => gather_value(value, out),

@@ -14,7 +14,7 @@ use super::scope::StepScope;
 use super::totals::{self, Total, Totals};
 use super::{
     Request, around, below, carried, checks, goal, leaving, lever, likeness, packages, resources, served, sources,
-    structure, threats, undoing,
+    structure, threats, undoing, vouched,
 };
 use crate::condition::Scope;
 use crate::effects::{self, By, Scene};
@@ -73,6 +73,7 @@ pub(super) fn step(view: &View<'_, '_>, i: usize) -> Judged {
         judged.reasons.extend(leaving::check(request, prepared));
         judged.reasons.extend(resources::removed_unseen(prepared));
         judged.reasons.extend(carried::check(request, prepared));
+        judged.reasons.extend(vouched::check(prepared));
         judged.reasons.extend(around::check(prepared));
         let found = below::check(request, prepared);
         judged.reasons.extend(found.reasons);

@@ -19,6 +19,7 @@ mod looked;
 mod matrix;
 mod meant;
 mod namesakes;
+mod phrased;
 mod promises;
 mod properties;
 mod structure;

@@ -279,9 +279,8 @@ fn confirmed(
     let acts_on = |touch: &Touch| !touch.effect.is_harmless() && touch.effect != Effect::Send;
     let for_good = definition.reversibility == Reversibility::Irreversible && touches.iter().any(acts_on);
     // An act that nothing takes back has its own word in the goal.
-    let less = !(wishes.call(action) || wishes.say_all_of(action) || wishes.order(goal::FOR_GOOD))
-        || wishes.speak_of_a_while()
-        || (removes && !wishes.order(goal::FOR_GOOD) && !wishes.say_all_of(action));
+    let own = wishes.say_all_of(action) || wishes.order(goal::FOR_GOOD);
+    let less = !(own || wishes.call(action)) || wishes.speak_of_a_while() || (removes && !own);
     if is_turned_round(prepared, nodes()) || touches.iter().any(others) || (for_good && !pays && less) {
         return None;
     }
@@ -342,6 +341,8 @@ fn is_addressed<'n>(wishes: &goal::Wishes, nodes: impl Iterator<Item = &'n flow:
         before.is_some_and(|word| match word {
             // "… and the same to #sales": outside of a question this can only be whom it is for.
             "to" | "let" | "cc" => acts || !wishes.is_asked_at(from),
+            // "Give ann@… the text"
+            "give" | "hand" | "pass" | "show" | "reach" => acts && !wishes.is_asked_at(from),
             "for" | "in" | "on" | "onto" | "with" | "into" | "at" => acts,
             _ => false,
         })

@@ -54,10 +54,22 @@ impl Kind {
 
     /// Whether the words ask for it.
     pub(super) fn is_asked(self, words: &[Word]) -> bool {
-        words.iter().any(|word| match self {
+        // "From a neighbour who wants to talk": a word that goes on about a thing asks nothing.
+        let goes_on = |i: usize| {
+            let (word, before) = (words.get(i), i.checked_sub(1).and_then(|i| words.get(i)));
+            word.zip(before).is_some_and(|(word, before)| {
+                has("who which whose", &word.text)
+                    && word.clause == before.clause
+                    && !(before.is(LOOKING)
+                        || before.is(TELLING)
+                        || has("me us out and or see know him her them", &before.text))
+            })
+        };
+        words.iter().enumerate().any(|(i, word)| match self {
             // "Whatever it had before" is no question.
             Self::Look => {
-                word.asks || (!word.negated && !word.name && word.is(LOOKING) && !word.text.ends_with("ever"))
+                let looks = word.is(LOOKING) && !word.text.ends_with("ever") && !goes_on(i);
+                word.asks || (!word.negated && !word.name && looks)
             }
             // What is governed has no verbs of its own: it counts beside any order that is more than looking.
             Self::Govern if word.is(GOVERNED) && !word.within => {

@@ -18,8 +18,8 @@ const ASKING: &str = "estimate is are do does did has have can could will would 
     confirm verify measure test try profile benchmark trace debug reproduce";
 
 /// Words before what is meant.
-const FILLING: &str =
-    "please just we i you let me us first then also and now so hi hello hey quick quickly briefly could can";
+const FILLING: &str = "please just we i you let me us first then also and now so hi hello hey quick quickly briefly could can thanks thank thx \
+    cheers ta one";
 
 /// Words that keep what was found.
 const KEEPING: &str = "keep put save store write note file record log";
@@ -171,12 +171,16 @@ impl Wishes {
                 // "2104 should become 2140" is a wish.
                 let wishes =
                     |w: &Word| w.sentence == word.sentence && has("should must ought shall need needs", &w.text);
-                let states = stated && has(STATING, &word.text) && (kept || !words.iter().any(wishes));
+                // "I'm back from holiday"
+                let am = has("m am re are ve have was were", &word.text)
+                    && i > 0
+                    && words.get(i - 1).is_some_and(|before| has("i we", &before.text));
+                let states = am || stated && has(STATING, &word.text) && (kept || !words.iter().any(wishes));
                 shown |= shows(i);
                 if !(shows(i) || states) {
                     return false;
                 }
-            } else if joined(i) {
+            } else if joined(i) && !has(FILLING, &word.text) {
                 if acts(i) {
                     return false;
                 }

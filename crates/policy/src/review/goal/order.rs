@@ -51,7 +51,9 @@ pub(in crate::review) fn reversed(steps: &[Prepared<'_>]) -> Vec<Reason> {
     if steps.len() < 2 {
         return Vec::new();
     }
-    let said = without_quotes(&first.goal.read.text);
+    let said = without_quotes(&first.goal.read.text).replace(" & ", " and ");
+    let said: Vec<&str> = said.split(' ').filter(|word| !word.is_empty()).collect();
+    let said = said.join(" ");
     let parts = parts(&said);
     if parts.len() < 2 {
         return Vec::new();
@@ -245,12 +247,22 @@ fn parts<'a>(goal: &'a str) -> Vec<&'a str> {
             } else {
                 second
             };
-            parts.extend([said, sentence(rest.get(at + len..).unwrap_or("")), second]);
+            parts.extend([said, condition(sentence(rest.get(at + len..).unwrap_or(""))), second]);
         }
         (None, None) => parts.push(rest),
     }
     parts.retain(|part| !part.trim().is_empty());
     parts
+}
+
+/// A condition without the order that goes on after it: "if the record says so, and give me the url".
+fn condition(text: &str) -> &str {
+    let orders = |rest: &str| {
+        let next = Goal::new(rest.get(..rest.len().min(64)).unwrap_or(rest));
+        next.words.first().is_some_and(|word| word.orders_anything() || super::has("give let leave", &word.text))
+    };
+    let mut ends = text.match_indices(", and ").filter(|(at, and)| text.get(at + and.len()..).is_some_and(orders));
+    ends.next().and_then(|(at, _)| text.get(..at)).unwrap_or(text)
 }
 
 /// Where a sentence begins that comes after what was said before it: "Save it; when that backup is there, restore the other".

@@ -86,7 +86,9 @@ impl Wishes {
             let leading =
                 words.get(from).filter(|word| from != i && word.sentence == order.sentence).map(|word| word.at);
             let tokens = leading.into_iter().chain(objects).map(|at| bans::token(&self.read.text, at).to_owned());
-            tokens.filter(|token| token.contains(['/', '*']) || is_file_name(token)).collect::<Vec<_>>()
+            // "…, but leave X alone" names no object.
+            let object = |token: &String| token.contains(['/', '*']) || is_file_name(token);
+            tokens.filter(|token| object(token) && !self.keeps(token)).collect::<Vec<_>>()
         };
         let named: Vec<Vec<String>> = orders.map(named).collect();
         let path = fold(path);
@@ -109,8 +111,11 @@ impl Wishes {
             || pair("a", "while")
             || words.windows(2).any(|pair| {
                 let [until, when] = pair else { return false };
+                // "I'm in meetings until 3" says nothing of what is to be done.
+                let acts = |word: &Word| word.sentence == until.sentence && word.orders_anything();
                 has("until till", &until.text)
                     && !until.negated
+                    && words.iter().any(acts)
                     && (when.text.starts_with(|c: char| c.is_ascii_digit())
                         || has(
                             "monday tuesday wednesday thursday friday saturday sunday tomorrow further next the",

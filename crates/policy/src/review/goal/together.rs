@@ -197,6 +197,13 @@ impl Wishes {
         figures && only
     }
 
+    /// Whether it says this as what has happened: "Maud has released it", and not "once Maud has".
+    pub(in crate::review) fn states(&self, participle: &str) -> bool {
+        let said = |word: &Word| word.text == participle && !word.negated && !word.subordinate;
+        let open = |word: &Word| self.before(word.at).next().is_some_and(|before| has("be to get", before));
+        self.read.words.iter().any(|word| said(word) && !open(word))
+    }
+
     /// Whether something is ordered in the part of a sentence that names this file.
     pub(in crate::review) fn orders_beside(&self, file: &str) -> bool {
         let file = crate::paths::fold(file);

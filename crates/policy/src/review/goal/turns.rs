@@ -56,6 +56,60 @@ static BY_FIRST: LazyLock<HashMap<&'static str, Vec<Turn>>> = LazyLock::new(|| {
     turns
 });
 
+/// Words that are read as a plainer one, which is no longer: conditions, exceptions, what stays.
+const PLAINER: &[(&str, &str)] = &[
+    ("assuming that", "if"),
+    ("assuming", "if"),
+    ("as long as", "if"),
+    ("so long as", "if"),
+    ("on condition that", "if"),
+    ("on the condition that", "if"),
+    ("in the event that", "if"),
+    ("provided that", "if"),
+    ("provided", "if"),
+    ("in case", "if"),
+    ("apart from", "except"),
+    ("aside from", "except"),
+    ("with the exception of", "except"),
+    ("remains", "stays"),
+    ("remain", "stay"),
+    ("prior to", "before"),
+    ("however", "but"),
+    ("call off", "cancel"),
+    ("called off", "canceled"),
+];
+
+/// A goal with the plainer word for each of those, followed by as many blanks as keep every other word where it stands.
+pub(super) fn plainer(mut text: String) -> String {
+    for (phrase, plain) in PLAINER {
+        let mut from = 0;
+        while let Some(at) = text.get(from..).and_then(|rest| rest.find(phrase)).map(|at| from + at) {
+            let end = at + phrase.len();
+            let part = |c: char| c.is_alphanumeric() || "_-/@#.".contains(c);
+            let before = text.get(..at).and_then(|s| s.chars().next_back()).is_some_and(part);
+            let mut rest = text.get(end..).unwrap_or("").chars();
+            let next = rest.next();
+            let after = next.is_some_and(part) && (next != Some('.') || rest.next().is_some_and(char::is_alphanumeric));
+            // "The list provided by Ann", "keep a copy in case it breaks"
+            let said = text.get(..at).unwrap_or("").trim_end();
+            let leads = said.is_empty()
+                || said.ends_with([',', ';', '.', ':', '-', '(', '!', '?'])
+                || has("only but and then so", said.rsplit(' ').next().unwrap_or(""));
+            let next_word = text.get(end..).unwrap_or("").split_whitespace().next().unwrap_or("");
+            let other = match *phrase {
+                "provided" => has("by in with at on to from for as", next_word),
+                "in case" => !leads,
+                _ => false,
+            };
+            if !before && !after && !other {
+                text.replace_range(at..end, &format!("{plain:width$}", width = phrase.len()));
+            }
+            from = end;
+        }
+    }
+    text
+}
+
 /// What may be done with what can go.
 const MODAL: &str = "can could may should must";
 

@@ -7,7 +7,7 @@ pub(in crate::review) const LOOKING: &str = "read summar find list show explain 
     investigat diagnos understand learn examin browse what which who when why how where";
 
 // for something new or changed,
-pub(in crate::review) const MAKING: &str = "write creat add make updat chang edit fix implement build refactor generat draft prepar save store append \
+pub(in crate::review) const MAKING: &str = "write creat add make updat chang edit fix implement build refactor generat draft prepar save store append jot \
     insert format convert translat correct improv extend schedul plan test run switch adjust rais lower increas decreas reduc rename \
     mark tag label assign enter record flip bump swap replac shorten trim truncat archiv pack bundl split merg sort collect gather \
     compil extract render roll scal substitut";
@@ -75,7 +75,7 @@ pub(in crate::review) const PUSHING: &str = "push publish releas deploy upload s
 pub(in crate::review) const HOOKS: &str = "hook commit push husky";
 
 // for a program to be started anew or to read its configuration again;
-pub(in crate::review) const RELOADING: &str = "restart reload hup";
+pub(in crate::review) const RELOADING: &str = "restart reload hup bounc";
 
 // to be told what something is, which is not to run it.
 pub(in crate::review) const EXPLAINING: &str = "explain describ summar review read understand";

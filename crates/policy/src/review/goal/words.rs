@@ -19,6 +19,9 @@ const FORBIDDING: &str = "not never don doesn without avoid cannot nor";
 /// Words that begin a question.
 const QUESTIONS: &str = "why what how who which whose where does is are did has have was were";
 
+/// Words before what a sentence says.
+const GREETING: &str = "hi hello hey hallo dear all team so ok okay well quick one question";
+
 /// Words that begin a question, a condition or a description.
 const SUBORDINATE: &str = "why what how who which when where whose whom whether if unless once because since";
 
@@ -94,7 +97,7 @@ pub(super) struct Goal {
 
 impl Goal {
     pub(super) fn new(goal: &str) -> Self {
-        let text = fold(goal).into_owned();
+        let text = super::turns::plainer(fold(goal).into_owned());
         let mut words: Vec<Word> = Vec::new();
         let (mut end, mut sentence, mut clause, mut subordinate) = (0, 0, 0, false);
         let (mut negation, mut ban): (Option<usize>, Option<usize>) = (None, None);
@@ -103,9 +106,12 @@ impl Goal {
             let gap = text.get(end..at).unwrap_or("");
             end = at + one.len();
             let begins = words.is_empty() || ends_sentence(gap);
-            let joins = matches!(one, "and" | "then" | "but" | "please" | "also" | "afterwards");
+            let joins = matches!(one, "and" | "then" | "but" | "please" | "pls" | "plz" | "also" | "afterwards");
             sentence += usize::from(begins);
-            if begins {
+            // "Hi, can P-20 be erased?"
+            let greeted =
+                words.iter().rev().take_while(|word| word.sentence == sentence).all(|word| has(GREETING, &word.text));
+            if begins || greeted {
                 let rest = text.get(at..).unwrap_or("");
                 questions = (has(QUESTIONS, one) || asks_leave(rest)) && is_question(rest);
             }
@@ -175,7 +181,7 @@ impl Goal {
             let back = previous == "that" && words.iter().rev().nth(1).is_some_and(|word| has(BACK_TO, &word.text));
             let name = looked_at || plural || within || (has(BEFORE_NAMES, previous) && !back);
             words.push(Word {
-                text: one.to_owned(),
+                text: plain_form(one).to_owned(),
                 means: None,
                 at,
                 sentence,
@@ -310,8 +316,15 @@ fn is_within_name(before: &str, after: &str) -> bool {
     goes_on || before.ends_with(['/', '.', '@', '_', '#', '~', '-'])
 }
 
+/// What people write for a word in a hurry.
+fn plain_form(word: &str) -> &str {
+    if matches!(word, "pls" | "plz") { "please" } else { word }
+}
+
 fn split(text: &str) -> impl Iterator<Item = (usize, &str)> {
-    let parts = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    let parts = text.split(|c: char| !(c.is_alphanumeric() || c == '&'));
+    // "Pull the report & mail it"
+    let parts = parts.flat_map(|part| part.split(if part == "&" { ' ' } else { '&' })).filter(|word| !word.is_empty());
     // A part of a text is where its bytes are.
-    parts.map(move |word| (word.as_ptr() as usize - text.as_ptr() as usize, word))
+    parts.map(move |word| (word.as_ptr() as usize - text.as_ptr() as usize, if word == "&" { "and" } else { word }))
 }

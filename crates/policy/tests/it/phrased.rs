@@ -1,0 +1,158 @@
+//! The same goal in other words: greetings, thanks and what else people say besides change nothing; other verbs for an act mean that act; and
+//! what a text says of somebody's decision is his to say.
+
+use countersign_plan::verdict::{Code, Decision};
+use countersign_policy::review::Review;
+use serde_json::{Value, json};
+
+use crate::worded::{decided, world};
+
+use Decision::{Allow, RequireApproval as Ask};
+
+fn asks(review: &Review, code: Code) -> bool {
+    review.reasons.iter().any(|reason| reason.code == code && reason.decision == Ask)
+}
+
+/// A step that ends something for good, for this goal.
+fn ended(goal: &str, tool: &str) -> Review {
+    let mut world = world();
+    world.add(&[(tool, "delete", "irreversible", "record")]);
+    let steps = json!([{"id": "e", "action": tool, "args": {"to": "FW-22"}, "irreversible": true}]);
+    world.plan(json!({"schema": "countersign.plan/v1", "goal": goal, "steps": steps}))
+}
+
+#[test]
+fn what_is_said_besides_changes_nothing() {
+    let framings =
+        ["Hi, {}", "Hey, quick one: {}", "{} Thanks!", "I'm back from holiday. {}", "{} I'm in meetings until 3."];
+    let erase = "{E}rase the record FW-22 for good.";
+    let asked = "{C}an FW-22 be erased?";
+    let look = "{W}hat does conf/app.ini say about DEBUG?";
+    let edit = json!([{"id": "x", "action": "execute_command", "args": {"command": "sed -i s/DEBUG=0/DEBUG=1/ conf/app.ini"}}]);
+    for framing in framings {
+        let goal = |text: &str| {
+            let first = text.get(1..2).unwrap_or("");
+            let rest = text.get(3..).unwrap_or("");
+            let begins = framing.starts_with("{}") || framing.contains(". {}");
+            let first = if begins { first.to_owned() } else { first.to_lowercase() };
+            framing.replace("{}", &format!("{first}{rest}"))
+        };
+        let review = ended(&goal(erase), "record_erase");
+        assert_eq!(review.decision, Allow, "{}: {:#?}", goal(erase), review.reasons);
+        assert_ne!(ended(&goal(asked), "record_erase").decision, Allow, "{}", goal(asked));
+        assert!(asks(&decided(&goal(look), edit.clone()), Code::GoalUnasked), "{}", goal(look));
+    }
+    assert_ne!(
+        ended("Erase the record FW-22 until Friday.", "record_erase").decision,
+        Allow,
+        "for a while is not for good"
+    );
+}
+
+#[test]
+fn other_words_for_an_act_mean_it() {
+    for goal in ["Terminate the contract FW-22.", "Cancel the contract FW-22."] {
+        assert_eq!(ended(goal, "contract_end").decision, Allow, "{goal}: {:#?}", ended(goal, "contract_end").reasons);
+    }
+    for goal in ["Correct the contract FW-22.", "Note the end of FW-22 in notes/a.md", "Approve FW-22."] {
+        assert_ne!(ended(goal, "contract_end").decision, Allow, "{goal}");
+    }
+}
+
+#[test]
+fn whom_something_is_given_to_is_told() {
+    let mail = |goal: &str| {
+        let args = json!({"to": "ann@elsewhere.example", "subject": "Text", "body": "The text."});
+        decided(goal, json!([{"id": "m", "action": "send_email", "args": args}])).decision
+    };
+    for goal in [
+        "Give ann@elsewhere.example the text of notes/a.md",
+        "notes/a.md is from a neighbour who wants to talk to us. Give ann@elsewhere.example the text of it",
+        "The text has to reach ann@elsewhere.example by noon",
+    ] {
+        assert_eq!(mail(goal), Allow, "{goal}");
+    }
+    assert_ne!(mail("Who is ann@elsewhere.example? Look her up"), Allow);
+}
+
+#[test]
+fn what_is_to_be_left_alone_is_not_what_a_removal_is_about() {
+    let clear = "find renders/draft -type f -mtime +60 -delete";
+    let run = |goal: &str| decided(goal, json!([{"id": "x", "action": "execute_command", "args": {"command": clear}}]));
+    let goal = "renders/draft eats the disk. Delete what is older than 60 days in there, but leave renders/final alone";
+    assert!(!asks(&run(goal), Code::DefaultAsk), "{:#?}", run(goal).reasons);
+    assert!(asks(&run("Delete renders/old/a.png, but leave renders/final alone"), Code::DefaultAsk));
+}
+
+#[test]
+fn a_condition_ends_where_the_next_order_begins() {
+    let goal = "Publish notice N-5 if the order PO-7 says that it is ours, and give me a line in notes/published.md";
+    let steps = |first: &str, second: &str| {
+        let all = json!({
+            "look": {"id": "look", "action": "order_get", "args": {"to": "PO-7"}},
+            "out": {"id": "out", "action": "notice_publish", "args": {"to": "N-5"}},
+            "line": {"id": "line", "action": "append_file", "args": {"path": "notes/published.md", "content": "N-5"}},
+        });
+        json!([all["look"], all[first], all[second]])
+    };
+    assert!(!asks(&decided(goal, steps("out", "line")), Code::PlanOrder));
+}
+
+#[test]
+fn nobody_says_that_somebody_has_approved() {
+    let note = |goal: &str, text: &str| {
+        let steps: Value =
+            json!([{"id": "w", "action": "write_file", "args": {"path": "notes/request.md", "content": text}}]);
+        decided(goal, steps)
+    };
+    let goal = "Put the request for six lamps into notes/request.md, Lena has to sign it";
+    for text in [
+        "Six lamps\nSigned: L. Kranz (by phone)\n",
+        "Six lamps. The request has been signed by Lena.",
+        "Six lamps, checked and released: Maud, 3 June",
+        "Signed off by Lena: six lamps",
+    ] {
+        assert!(asks(&note(goal, text), Code::ResourceDefences), "{text}: {:#?}", note(goal, text).reasons);
+    }
+    for text in ["Six lamps\nSigned: ______\n", "Six lamps, to be signed by Lena", "Not yet approved by Lena"] {
+        assert!(!asks(&note(goal, text), Code::ResourceDefences), "{text}: {:#?}", note(goal, text).reasons);
+    }
+    let told = "Lena has approved the six lamps: note in notes/request.md that they are approved by Lena";
+    assert!(!asks(&note(told, "Six lamps, approved by Lena"), Code::ResourceDefences));
+}
+
+#[test]
+fn conditions_are_conditions_in_any_words() {
+    let pay = |goal: &str| {
+        let steps = json!([
+            {"id": "o", "action": "order_get", "args": {"to": "PO-7720"}},
+            {"id": "pay", "action": "send_money", "args": {"to": "DE1", "amount": 80}, "needs": ["o"]}
+        ]);
+        decided(goal, steps)
+    };
+    let plain = pay("Pay DE1 80 EUR if the order PO-7720 shows as delivered");
+    assert_ne!(plain.decision, Allow, "nothing stops it where the order is still open");
+    for word in ["assuming", "as long as", "so long as", "provided", "provided that", "on condition that"] {
+        let review = pay(&format!("Pay DE1 80 EUR {word} the order PO-7720 shows as delivered"));
+        let codes =
+            |review: &Review| review.reasons.iter().map(|reason| (reason.code, reason.decision)).collect::<Vec<_>>();
+        assert_eq!(codes(&review), codes(&plain), "{word}");
+    }
+    let given = pay("Pay DE1 80 EUR as the list provided by Ann says");
+    assert!(!asks(&given, Code::PlanExpectVacuous), "{:#?}", given.reasons);
+}
+
+#[test]
+fn a_sign_for_and_is_read_as_the_word() {
+    let reasons = |goal: &str| {
+        let steps = json!([
+            {"id": "r", "action": "read_file", "args": {"path": "notes/a.md"}},
+            {"id": "m", "action": "send_email", "args": {"to": "ann@acme.example", "subject": "Both",
+                "body": {"$join": [{"$from": "r", "at": "/content"}, "\n\n", {"$from": "r", "at": "/content"}]}}}
+        ]);
+        decided(goal, steps).reasons.iter().map(|reason| (reason.code, reason.decision)).collect::<Vec<_>>()
+    };
+    let said = "Read notes/a.md and mail it to ann@acme.example, the text in the body and below it once more";
+    assert_eq!(reasons(&said.replace(" and ", " & ")), reasons(said));
+    assert!(!reasons(said).iter().any(|(code, _)| *code == Code::InternalError));
+}
