@@ -4,7 +4,8 @@
 //! stands, which for a text of the program itself is always the same place.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::LazyLock;
 
 /// Lists shorter than this are gone through as they stand, in bytes.
 const SHORT: usize = 24;
@@ -131,17 +132,22 @@ const SAME: &[&str] = &[
     "retire decommission sunset",
 ];
 
+/// In which of the lists a word stands, a bit for each.
+static ACTS: LazyLock<HashMap<&'static str, u128>> = LazyLock::new(|| {
+    let mut acts: HashMap<&str, u128> = HashMap::new();
+    let lists = SAME.iter().copied().chain(OPPOSITES.iter().flat_map(|(one, other)| [*one, *other]));
+    for (i, list) in lists.enumerate().take(128) {
+        for word in list.split(' ') {
+            *acts.entry(word).or_default() |= 1 << i;
+        }
+    }
+    acts
+});
+
 /// Whether two words name the same act: of tools that book, people say "reserve".
 pub(crate) fn are_synonyms(one: &str, other: &str) -> bool {
-    one != other
-        && (SAME.iter().any(|list| [one, other].iter().all(|word| list.split(' ').any(|own| own == *word)))
-            || turn_alike(one, other))
-}
-
-fn turn_alike(one: &str, other: &str) -> bool {
-    OPPOSITES
-        .iter()
-        .any(|(a, b)| [a, b].iter().any(|list| [one, other].iter().all(|word| list.split(' ').any(|own| own == *word))))
+    let lists = |word: &str| ACTS.get(word).copied().unwrap_or(0);
+    one != other && lists(one) & lists(other) != 0
 }
 
 #[cfg(test)]

@@ -19,6 +19,10 @@ pub(super) fn check(prepared: &Prepared<'_>) -> Option<Reason> {
     }
     let mut texts = Vec::new();
     gather(&prepared.args, &mut texts);
+    // Most texts have none of these words in any form; long ones are not taken apart for nothing.
+    texts.retain(|text| {
+        ["pproved", "igned", "eleased", "uthori", "leared", "anctioned"].iter().any(|part| text.contains(part))
+    });
     let mut clauses =
         texts.iter().flat_map(|text| text.split(['.', '\n', ';', '('])).flat_map(|part| part.split(" and "));
     let said = clauses.find(|clause| vouches(prepared, clause))?.trim().to_owned();
