@@ -129,10 +129,7 @@ impl Machine<'_> {
             .unwrap_or(&[]);
         let (operands, beyond) = options::assign(slots, &parsed.operands);
         if beyond > 0 {
-            // A path among them is read at the least.
-            for word in parsed.operands.iter().rev().take(beyond).filter(|word| word.prefix().starts_with(['/', '~'])) {
-                self.touch_path(Effect::Read, word, true);
-            }
+            self.reads_surplus(parsed.operands.get(parsed.operands.len().saturating_sub(beyond)..).unwrap_or_default());
             let message = format!("`{}` is given more operands than the catalogue describes", self.by);
             self.unknown(UnknownKind::Option, Effect::Execute, message);
         }
@@ -290,6 +287,7 @@ impl Machine<'_> {
                 let in_place = matches!(self.by.as_str(), "mv" | "mogrify")
                     || self.has_read(word)
                     || (self.by != "sort" && self.is_given_twice(word));
+                self.judge_move(word);
                 let in_place = std::mem::replace(&mut self.in_place, in_place);
                 self.touch_path(least(Effect::Update), word, recursive);
                 self.in_place = in_place;

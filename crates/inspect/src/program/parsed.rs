@@ -6,7 +6,11 @@ use countersign_plan::tool::Effect;
 
 use super::options::Parsed;
 use crate::catalogue::Role;
+use crate::inspection::FindingKind;
 use crate::machine::{Machine, Scope, Word};
+
+/// How far back a move looks for others onto the same name.
+const MAX_MOVES: usize = 64;
 
 impl Machine<'_> {
     /// The plain file that is made a file system, as images are: no device, and nothing that shows only when it runs (mkfs(8)).
@@ -48,6 +52,38 @@ impl Machine<'_> {
     /// Whether a command names a file twice, and so writes what it reads: `sort -o a a`.
     pub(super) fn is_given_twice(&self, word: &Word) -> bool {
         self.words.iter().filter(|given| *given == word).count() > 1
+    }
+
+    /// Operands that no catalogue describes: a path among them is read at the least.
+    pub(super) fn reads_surplus(&mut self, operands: &[Word]) {
+        for word in operands.iter().filter(|word| word.prefix().starts_with(['/', '~'])) {
+            self.touch_path(Effect::Read, word, true);
+        }
+    }
+
+    /// A move that takes the place of an earlier one.
+    pub(super) fn judge_move(&mut self, word: &Word) {
+        if self.by == "mv" && self.moves_onto(word) {
+            let message = format!("one file after the other is moved onto {}: only the last is left", word.shown());
+            self.find(FindingKind::HistoryLoss, message);
+        }
+    }
+
+    /// Whether what an earlier `mv` of the same line put under this name is lost: one file after the other moved onto one name. What the
+    /// line has made itself only takes the place of what it was made from.
+    fn moves_onto(&self, word: &Word) -> bool {
+        let file =
+            |path: &String| path.rsplit('/').next().is_some_and(|last| last.trim_start_matches('.').contains('.'));
+        let [path] = self.paths(word).try_into().unwrap_or_else(|_| [String::new()]);
+        let moves = || self.out.touches.iter().rev().take(MAX_MOVES).filter(|touch| touch.by == "mv");
+        let source = moves().find(|touch| touch.effect == Effect::Delete);
+        let own = |name: &str| self.files.contains_key(name) || name.starts_with("/tmp/");
+        !word.is_pattern()
+            && file(&path)
+            && source.is_some_and(|source| {
+                let again = moves().any(|touch| touch.effect == Effect::Update && touch.name == path);
+                !own(&source.name) && (again || source.pattern)
+            })
     }
 
     /// `effect` on what is there already.

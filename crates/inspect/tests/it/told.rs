@@ -126,3 +126,14 @@ fn what_a_compiler_runs_at_once_and_writes_over_its_input_is_seen() {
     assert!(in_place("jupyter nbconvert --clear-output --inplace a.ipynb"));
     assert!(!in_place("msgattrib --no-obsolete -o a.po b.po"));
 }
+
+#[test]
+fn files_that_are_moved_onto_one_name_are_lost() {
+    let lost = |line: &str| has(&inspect(line), FindingKind::HistoryLoss);
+    assert!(lost("for i in 1 2 3; do mv a/r$i.csv a/all.csv; done"));
+    assert!(lost("for f in a/*.csv; do mv \"$f\" a/all.csv; done"));
+    assert!(lost("mv a/x.csv a/all.csv; mv a/y.csv a/all.csv"));
+    assert!(!lost("mv a/x.csv a/all.csv; mv a/y.csv a/other.csv"));
+    assert!(!lost("sort a/all.csv > t.csv && mv t.csv a/all.csv && uniq a/all.csv > t.csv && mv t.csv a/all.csv"));
+    assert!(inspect("git config --global --get user.email").findings.is_empty());
+}

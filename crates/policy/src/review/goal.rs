@@ -60,7 +60,13 @@ impl Wishes {
         let read = Goal::new(goal.unwrap_or(""));
         let asked = Kind::ALL.into_iter().filter(|kind| kind.is_asked(&read.words)).collect();
         let bans = bans::of(&read);
-        let (conditional, ordered) = conditions::conditions(&read.words);
+        // "Text: 'tell us if you are free'": what is to be written makes nothing depend on anything.
+        let (conditional, ordered) = if read.text.contains(['"', '\'']) {
+            let said: Vec<_> = read.words.iter().filter(|word| !words::quoted(&read.text, word.at)).cloned().collect();
+            conditions::conditions(&said)
+        } else {
+            conditions::conditions(&read.words)
+        };
         // "identical => delete the old ones"
         let (conditional, ordered) = (conditional || read.text.contains(" => "), ordered || read.text.contains(" => "));
         Self { read, asked, bans, opposites: OnceCell::new(), conditional, ordered }

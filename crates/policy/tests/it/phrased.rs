@@ -138,6 +138,8 @@ fn conditions_are_conditions_in_any_words() {
             |review: &Review| review.reasons.iter().map(|reason| (reason.code, reason.decision)).collect::<Vec<_>>();
         assert_eq!(codes(&review), codes(&plain), "{word}");
     }
+    let text = pay("Pay DE1 80 EUR, reference 'tell us if it is late'");
+    assert!(!asks(&text, Code::PlanExpectVacuous), "what is written makes nothing depend on anything");
     let given = pay("Pay DE1 80 EUR as the list provided by Ann says");
     assert!(!asks(&given, Code::PlanExpectVacuous), "{:#?}", given.reasons);
 }

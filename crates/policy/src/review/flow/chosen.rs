@@ -21,6 +21,10 @@ const FOLLOWING: &str = "link url uri page site address website web fetch downlo
 /// Words of a goal that wants something kept.
 const KEEPING: &str = "remember memor keep note rule store save record learn prefer standing write put jot set add";
 
+/// Words for what is read where a shell or a session starts.
+const STARTING: &str =
+    "profile shell startup start login bashrc zshrc rc dotfile environment terminal autostart path home";
+
 /// What is touched under a name that is not known yet: asks, unless it only reads something that is neither file nor host and a
 /// trusted field names it.
 pub(super) fn unresolved(request: &Request<'_>, flow: &Flow, prepared: &Prepared<'_>, reasons: &mut Vec<Reason>) {
@@ -183,7 +187,9 @@ fn believed(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> Fo
         && !prepared.goal.delegates()
         // "Put it into keys/p.pub" says where, and not among the keys that let in.
         && (is_told(request, prepared)
-            || (takes_up(prepared) && request.deployment.is_power(&seen) && prepared.goal.paths().next().is_some()));
+            || (takes_up(prepared)
+                && (request.deployment.is_power(&seen) || !prepared.goal.speak_of(STARTING))
+                && prepared.goal.paths().next().is_some()));
     chosen.then(|| {
         (Decision::Block, format!("data from outside says what {} is to hold, and the goal does not", touch.name))
     })
