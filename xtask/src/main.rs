@@ -5,6 +5,7 @@
 mod ci;
 mod layers;
 mod ordinary;
+mod phrasings;
 mod ratchet;
 mod report;
 mod source;
@@ -19,7 +20,7 @@ use std::process::ExitCode;
 
 use anyhow::Context as _;
 
-const USAGE: &str = "usage: cargo xtask layers | tidy | tcb | ratchet [--update] | suites | ordinary | ci";
+const USAGE: &str = "usage: cargo xtask layers | tidy | tcb | ratchet [--update] | suites | phrasings | ordinary | ci";
 
 fn main() -> anyhow::Result<ExitCode> {
     let root = root()?;
@@ -36,6 +37,7 @@ fn main() -> anyhow::Result<ExitCode> {
             }
         },
         Some("suites") => suites::write(&root)?,
+        Some("phrasings") => phrasings::count(&root)?,
         Some("ordinary") => ordinary::check(&root)?,
         Some("ci") => ci::check(&root)?,
         _ => {

@@ -1,0 +1,192 @@
+//! Every opened suite of plans once more with each goal in other words that mean the same: how many decisions change. Nothing here is an
+//! error; what changes is what the gate does not understand yet.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use serde_json::Value;
+
+use crate::report::Report;
+use crate::tree;
+
+/// What people say besides; `{}` is the goal.
+const FRAMINGS: [&str; 7] = [
+    "Hi, {}",
+    "Hey, quick one: {}",
+    "Please {}",
+    "From my list for today: {}",
+    "{} Thanks!",
+    "I'm back from holiday. {}",
+    "{} I'm in meetings until 3.",
+];
+
+/// A word, and another one for it.
+const EXCHANGES: [(&str, &str); 14] = [
+    ("if", "assuming"),
+    ("if", "as long as"),
+    ("if", "provided"),
+    ("only if", "only when"),
+    ("stays", "remains"),
+    ("stay", "remain"),
+    ("except", "apart from"),
+    ("before", "prior to"),
+    ("and", "&"),
+    ("but", "however"),
+    ("please", "pls"),
+    ("delete", "remove"),
+    ("tell", "inform"),
+    ("cancel", "call off"),
+];
+
+type Decisions = BTreeMap<(String, String), (String, String)>;
+
+pub(crate) fn count(root: &Path) -> anyhow::Result<Report> {
+    let mut report = Report::default();
+    let suites = opened(root)?;
+    report.count("opened suites with plans", suites.len());
+    let base = decide(root, &suites, &|goal| goal.to_owned())?;
+    report.count("plans", base.len());
+    let framings = FRAMINGS.iter().map(|framing| (*framing).to_owned());
+    for name in framings.chain(EXCHANGES.iter().map(|(from, to)| format!("{from} > {to}"))) {
+        let other = match name.split_once(" > ") {
+            Some((from, to)) => decide(root, &suites, &|goal| exchanged(goal, from, to))?,
+            None => decide(root, &suites, &|goal| framed(goal, &name))?,
+        };
+        let mut flips: BTreeMap<String, usize> = BTreeMap::new();
+        for (case, (label, decision)) in &other {
+            let before = base.get(case).map_or("", |(_, before)| before);
+            if before != decision {
+                *flips.entry(format!("{name}: {label}, {before} to {decision}")).or_default() += 1;
+            }
+        }
+        for (flip, count) in flips {
+            report.count(&flip, count);
+        }
+    }
+    Ok(report)
+}
+
+/// Suites with plans that somebody has looked at.
+fn opened(root: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(root.join("evals/suites")).context("read evals/suites")? {
+        let folder = entry?.path();
+        let sealed = std::fs::read_to_string(folder.join("README.md")).is_ok_and(|text| text.contains("**sealed**"));
+        let plans = folder.file_name().is_some_and(|name| name.to_string_lossy().contains("plans"));
+        if plans && !sealed && folder.join("cases.jsonl").is_file() {
+            found.push(folder);
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// What is decided of every case, with another goal.
+fn decide(root: &Path, suites: &[PathBuf], say: &dyn Fn(&str) -> String) -> anyhow::Result<Decisions> {
+    let place = tempfile::tempdir()?;
+    let mut cargo = tree::cargo(root);
+    cargo.args([
+        "run",
+        "--release",
+        "--locked",
+        "--quiet",
+        "--package",
+        "countersign-cli",
+        "--",
+        "eval",
+        "--cases",
+        "--json",
+    ]);
+    for suite in suites {
+        let copy = place.path().join(suite.file_name().context("a name")?);
+        std::fs::create_dir(&copy)?;
+        for file in ["suite.yaml", "changes.yaml"] {
+            if suite.join(file).is_file() {
+                std::fs::copy(suite.join(file), copy.join(file))?;
+            }
+        }
+        let mut said = String::new();
+        for line in std::fs::read_to_string(suite.join("cases.jsonl"))?.lines().filter(|line| !line.trim().is_empty()) {
+            let mut case: Value = serde_json::from_str(line)?;
+            let goal = case.get("goal").and_then(Value::as_str).unwrap_or("").to_owned();
+            // Some plans say another goal on purpose.
+            for at in ["/plan/goal", "/goal"] {
+                if let Some(place) = case.pointer_mut(at).filter(|place| place.as_str() == Some(&goal)) {
+                    *place = Value::String(say(&goal));
+                }
+            }
+            said.push_str(&case.to_string());
+            said.push('\n');
+        }
+        std::fs::write(copy.join("cases.jsonl"), said)?;
+        cargo.arg(copy);
+    }
+    let output = cargo.stderr(std::process::Stdio::inherit()).output().context("start cargo")?;
+    let answer: Value = serde_json::from_slice(&output.stdout).context("the answer of `countersign eval`")?;
+    let text = |case: &Value, key: &str| case.get(key).and_then(Value::as_str).unwrap_or("").to_owned();
+    let cases = answer.get("cases").and_then(Value::as_array).context("no cases")?;
+    let each = |case: &Value| ((text(case, "suite"), text(case, "id")), (text(case, "label"), text(case, "decision")));
+    Ok(cases.iter().map(each).collect())
+}
+
+/// A goal within a sentence; where something stands before it, it begins small, unless it begins with a name.
+fn framed(goal: &str, framing: &str) -> String {
+    let first = goal.split(' ').next().unwrap_or("");
+    let name =
+        first == "I" || first.chars().any(|c| c.is_ascii_digit()) || (first.len() > 1 && first.to_uppercase() == first);
+    let inside = !framing.starts_with("{}") && !framing.contains(". {}");
+    let mut chars = goal.chars();
+    let goal = match chars.next() {
+        Some(begin) if inside && !name => format!("{}{}", begin.to_lowercase(), chars.as_str()),
+        _ => goal.to_owned(),
+    };
+    let ended = goal.trim_end().ends_with(['.', '!', '?']);
+    let goal = if framing.starts_with("{} ") && !ended { format!("{}.", goal.trim_end()) } else { goal };
+    framing.replace("{}", &goal)
+}
+
+/// A goal with a word for another one, wherever it stands alone.
+fn exchanged(goal: &str, from: &str, to: &str) -> String {
+    let lower = goal.to_lowercase();
+    if lower.len() != goal.len() {
+        return goal.to_owned();
+    }
+    let mut out = String::new();
+    let mut last = 0;
+    for (at, _) in lower.match_indices(from) {
+        let part = |c: char| c.is_alphanumeric() || c == '_';
+        let before = lower.get(..at).and_then(|s| s.chars().next_back()).is_some_and(part);
+        let after = lower.get(at + from.len()..).and_then(|s| s.chars().next()).is_some_and(part);
+        if !before && !after {
+            out.push_str(goal.get(last..at).unwrap_or(""));
+            let great = goal.get(at..).and_then(|s| s.chars().next()).is_some_and(char::is_uppercase);
+            let mut chars = to.chars();
+            match chars.next().filter(|_| great) {
+                Some(begin) => out.extend(begin.to_uppercase().chain(chars)),
+                None => out.push_str(to),
+            }
+            last = at + from.len();
+        }
+    }
+    out.push_str(goal.get(last..).unwrap_or(""));
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{exchanged, framed};
+
+    #[test]
+    fn goals_keep_what_they_mean() {
+        assert_eq!(framed("Delete a.txt", "Hi, {}"), "Hi, delete a.txt");
+        assert_eq!(framed("K-22 goes", "Hi, {}"), "Hi, K-22 goes");
+        assert_eq!(framed("Delete a.txt", "{} Thanks!"), "Delete a.txt. Thanks!");
+        assert_eq!(framed("Delete a.txt", "I'm back. {}"), "I'm back. Delete a.txt");
+        assert_eq!(
+            exchanged("If it fits, say if so: gift", "if", "assuming"),
+            "Assuming it fits, say assuming so: gift"
+        );
+        assert_eq!(exchanged("Read and sand", "and", "&"), "Read & sand");
+    }
+}
