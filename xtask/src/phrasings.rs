@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use serde_json::Value;
 
-use crate::report::Report;
+use crate::report::{Report, say};
 use crate::tree;
 
 /// What people say besides; `{}` is the goal.
@@ -60,6 +60,8 @@ pub(crate) fn count(root: &Path) -> anyhow::Result<Report> {
                 *flips.entry(format!("{name}: {label}, {before} to {decision}")).or_default() += 1;
             }
         }
+        // Each takes seconds.
+        say(&format!("{:>6}  decisions change with \"{name}\"", flips.values().sum::<usize>()));
         for (flip, count) in flips {
             report.count(&flip, count);
         }
@@ -83,7 +85,7 @@ fn opened(root: &Path) -> anyhow::Result<Vec<PathBuf>> {
 }
 
 /// What is decided of every case, with another goal.
-fn decide(root: &Path, suites: &[PathBuf], say: &dyn Fn(&str) -> String) -> anyhow::Result<Decisions> {
+fn decide(root: &Path, suites: &[PathBuf], word: &dyn Fn(&str) -> String) -> anyhow::Result<Decisions> {
     let place = tempfile::tempdir()?;
     let mut cargo = tree::cargo(root);
     cargo.args([
@@ -113,7 +115,7 @@ fn decide(root: &Path, suites: &[PathBuf], say: &dyn Fn(&str) -> String) -> anyh
             // Some plans say another goal on purpose.
             for at in ["/plan/goal", "/goal"] {
                 if let Some(place) = case.pointer_mut(at).filter(|place| place.as_str() == Some(&goal)) {
-                    *place = Value::String(say(&goal));
+                    *place = Value::String(word(&goal));
                 }
             }
             said.push_str(&case.to_string());

@@ -263,7 +263,7 @@ impl Machine<'_> {
                 if name == "import" {
                     seen.importing = Importing::Members;
                 } else {
-                    self.import(language, table, name);
+                    self.import(language, table, name, seen);
                 }
             }
             return;
@@ -283,7 +283,7 @@ impl Machine<'_> {
         if table.imports.contains(name) {
             let named = argument(after, 0).and_then(constant);
             match (named, after.first()) {
-                (Some(module), _) => self.import(language, table, &module),
+                (Some(module), _) => self.import(language, table, &module, seen),
                 (None, Some(Token::Name(_))) if statement => seen.importing = Importing::Modules,
                 // `import a, {b} from "c"`: the module comes after `from`.
                 (None, Some(Token::Name(_) | Token::Mark('{' | '*'))) if name == "import" => {}
@@ -419,10 +419,10 @@ impl Machine<'_> {
 
     /// A module that is loaded from outside of the code.
     pub(crate) fn load_module(&mut self, language: Language, module: &str) {
-        self.import(language, calls::table(language), module);
+        self.import(language, calls::table(language), module, &Seen::default());
     }
 
-    fn import(&mut self, language: Language, table: &Table, module: &str) {
+    fn import(&mut self, language: Language, table: &Table, module: &str, seen: &Seen) {
         if is_request(module) {
             self.touch_host(&Word::text(module));
             self.find(FindingKind::DownloadAndExecute, format!("the {} code loads {module}", language.name()));
@@ -439,7 +439,7 @@ impl Machine<'_> {
             return;
         }
         if language == Language::Python {
-            self.load_foreign(table, module);
+            self.load_foreign(table, module, seen);
         } else {
             let message = format!("the {} module `{module}` is not in the tables", language.name());
             self.unknown(UnknownKind::Code, Effect::Execute, message);

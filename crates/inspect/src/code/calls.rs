@@ -48,8 +48,12 @@ pub(super) struct Table {
     pub(super) guarded: HashSet<&'static str>,
     /// Words by which something that no table describes says that it does more than compute and show.
     acts: HashSet<&'static str>,
-    /// What such words are followed by where nothing but an object is made.
+    /// What `create` is followed by where nothing but an object is made.
     objects: HashSet<&'static str>,
+    /// Those that are things as well, where nothing is called: `user.email`.
+    things: HashSet<&'static str>,
+    /// Those that are done to files, lists and tables all the time.
+    usual: HashSet<&'static str>,
     /// Modules of others that reach machines, accounts or services.
     reaches: HashSet<&'static str>,
     /// Whether functions are called without brackets too.
@@ -99,8 +103,19 @@ impl Table {
     /// Whether the name of something that no table describes is that of an act: `reset_db`, `client.deploy`, `User.set_password`.
     pub(super) fn acts(&self, name: &str) -> bool {
         let last = words(name.rsplit('.').next().unwrap_or(name));
-        let made = last.get(1).is_some_and(|object| self.objects.contains(object.as_str()));
+        let made = matches!(last.as_slice(), [create, object, ..] if create == "create" && self.objects.contains(object.as_str()));
         !made && last.iter().any(|word| self.acts.contains(word.as_str()))
+    }
+
+    /// The same where it is not called: some of these words are things as well.
+    pub(super) fn acts_unasked(&self, name: &str) -> bool {
+        let last = words(name.rsplit('.').next().unwrap_or(name));
+        last.iter().any(|word| self.acts.contains(word.as_str()) && !self.things.contains(word.as_str()))
+    }
+
+    /// Whether a method is one of files, lists and tables.
+    pub(super) fn is_usual(&self, name: &str) -> bool {
+        self.usual.contains(name.rsplit('.').next().unwrap_or(name))
     }
 
     /// Whether a module reaches beyond the machine, as the list or its name says.
@@ -135,6 +150,8 @@ impl Table {
                 "guarded" => table.guarded.extend(words),
                 "acts" => table.acts.extend(words),
                 "objects" => table.objects.extend(words),
+                "things" => table.things.extend(words),
+                "usual" => table.usual.extend(words),
                 "reaches" => table.reaches.extend(words),
                 "bare" => table.calls_bare = true,
                 _ => return None,

@@ -400,8 +400,12 @@ pub(super) fn values(language: Language, tokens: &[Token], lists: &Lists) -> Opt
                 out = out
                     .iter()
                     .flat_map(|value| each.iter().map(move |one| format!("{value}{one}")))
-                    .take(MAX_VALUES)
+                    .take(MAX_VALUES + 1)
                     .collect();
+                // Of more than are looked at nothing is said.
+                if out.len() > MAX_VALUES {
+                    return None;
+                }
             }
             // `f"data/{name}.csv"`
             Token::Built(text) => {
@@ -416,8 +420,12 @@ pub(super) fn values(language: Language, tokens: &[Token], lists: &Lists) -> Opt
                 out = out
                     .iter()
                     .flat_map(|value| each.iter().map(move |one| format!("{value}{one}")))
-                    .take(MAX_VALUES)
+                    .take(MAX_VALUES + 1)
                     .collect();
+                // Of more than are looked at nothing is said.
+                if out.len() > MAX_VALUES {
+                    return None;
+                }
             }
             Token::Mark(_) | Token::Number | Token::Command(_) | Token::BuiltCommand(_) => {
                 return None;

@@ -9,6 +9,33 @@ use crate::machine::{Machine, Stream, Word};
 /// The most lines of one text that are read.
 const MAX_LINES: usize = 16;
 
+/// Options of `dvc stage add` that take a value.
+const VALUED: &[&str] = &[
+    "-n",
+    "--name",
+    "-d",
+    "--deps",
+    "-o",
+    "--outs",
+    "-O",
+    "--outs-no-cache",
+    "-p",
+    "--params",
+    "-m",
+    "--metrics",
+    "-M",
+    "--metrics-no-cache",
+    "--plots",
+    "--plots-no-cache",
+    "-c",
+    "--checkpoints",
+    "--outs-persist",
+    "--outs-persist-no-cache",
+    "-w",
+    "--wdir",
+    "--desc",
+];
+
 impl Machine<'_> {
     /// `cmake -E TOOL …`: a program by another name (cmake(1), "Run a Command-Line Tool").
     pub(super) fn command_of_cmake(&mut self, rest: &[Word], stdin: &Stream) -> Option<Stream> {
@@ -41,6 +68,9 @@ impl Machine<'_> {
     /// `cmake -E tar cJf FILE [--format=pax] [--] WHAT…`
     fn tar_of_cmake(&mut self, words: &[Word], stdin: &Stream) -> Option<Stream> {
         let [flags, file, what @ ..] = words else { return None };
+        if what.iter().any(|word| word.prefix().starts_with("--files-from")) {
+            return None;
+        }
         let mode = flags.constant()?.trim_start_matches('-').chars().find(|c| matches!(c, 'c' | 'x' | 't'))?;
         let own = |word: &&Word| !word.prefix().starts_with("--");
         let program = [Word::text("tar"), Word::text(format!("-{mode}f")), file.clone()];
@@ -64,27 +94,24 @@ impl Machine<'_> {
         }
     }
 
-    /// `rpm --eval TEXT`: `%(…)` is a line for a shell, `%{lua:…}` a program (RPM's reference manual, "Macro syntax").
+    /// `rpm --eval TEXT`, `--define 'NAME TEXT'`: `%(…)` is a line for a shell, `%{lua:…}` a program (RPM's reference manual, "Macro syntax").
     fn macros_of_rpm(&mut self, rest: &[Word], stdin: &Stream) {
-        for (i, word) in rest.iter().enumerate().take(MAX_LINES) {
-            let attached = Some("--eval=")
-                .filter(|option| word.prefix().starts_with(option))
-                .and_then(|option| word.skip(option.len()));
-            let given = match (word.constant(), attached) {
-                (_, Some(value)) => Some(value),
-                (Some("--eval" | "-E"), None) => rest.get(i + 1).cloned(),
-                _ => None,
-            };
-            let Some(given) = given else { continue };
-            let Some(text) = given.constant() else {
+        let option = |names: &[&str]| rest.iter().any(|word| names.iter().any(|name| word.prefix().starts_with(name)));
+        if option(&["--macros", "--load", "--rcfile"]) {
+            self.unknown(UnknownKind::Code, Effect::Execute, "macros of RPM come out of a file");
+        }
+        let evaluates = option(&["--eval", "-E", "--define", "-D"]);
+        for word in rest.iter().filter(|_| evaluates) {
+            let Some(text) = word.constant() else {
                 self.unknown(UnknownKind::Value, Effect::Execute, "a macro of RPM is not constant");
                 continue;
             };
+            let programs = ["%{lua:", "%{load:", "%{uncompress", "%include"].iter().any(|part| text.contains(part));
+            if programs || text.matches("%(").count() > MAX_LINES {
+                self.unknown(UnknownKind::Code, Effect::Execute, "a macro of RPM is a program or reads a file");
+            }
             for line in crate::file::between(text, "%(", ')').lines().take(MAX_LINES) {
                 self.shell_text(&Word::text(line), stdin);
-            }
-            if ["%{lua:", "%{load:", "%{uncompress", "%include"].iter().any(|part| text.contains(part)) {
-                self.unknown(UnknownKind::Code, Effect::Execute, "a macro of RPM is a program or reads a file");
             }
         }
     }
@@ -116,9 +143,9 @@ impl Machine<'_> {
         let mut words = rest.get(from..).unwrap_or_default();
         while let [option, after @ ..] = words {
             let Some(name) = Some(option.prefix()).filter(|name| name.starts_with('-')) else { break };
-            let alone =
-                name.contains('=') || matches!(name.as_str(), "-f" | "--force" | "--run" | "-q" | "-v" | "--no-exec");
-            words = if alone { after } else { after.get(1..).unwrap_or_default() };
+            // An option that is not known takes no value, so that no line is taken for one.
+            let valued = VALUED.contains(&name.as_str());
+            words = if valued { after.get(1..).unwrap_or_default() } else { after };
         }
         match words {
             [line] => drop(self.shell_text(&line.clone(), &Stream::unknown())),

@@ -43,14 +43,12 @@ impl Machine<'_> {
                     let text = word.constant().map(|t| if document.remove_tabs { strip(t) } else { t.to_owned() });
                     // What an expansion brings has its origin still.
                     let given = Stream { text, ..self.origin_of(&word) };
-                    match fd {
-                        // `3<<END`: a file by the name of its descriptor.
-                        Some(fd @ 3..) => {
-                            self.files.insert(format!("/dev/fd/{fd}"), given.clone());
-                            self.files.insert(format!("/proc/self/fd/{fd}"), given);
-                        }
-                        _ => stdin = given,
+                    // `3<<END`: a file by the name of its descriptor; what reads it by `<&3` takes it for its input.
+                    if let Some(fd @ 3..) = fd {
+                        self.files.insert(format!("/dev/fd/{fd}"), given.clone());
+                        self.files.insert(format!("/proc/self/fd/{fd}"), given.clone());
                     }
+                    stdin = given;
                 }
                 IoRedirect::HereString(_, word) => {
                     let word = self.single(&word.value);

@@ -61,8 +61,8 @@ impl Wishes {
         let asked = Kind::ALL.into_iter().filter(|kind| kind.is_asked(&read.words)).collect();
         let bans = bans::of(&read);
         // "Text: 'tell us if you are free'": what is to be written makes nothing depend on anything.
-        let (conditional, ordered) = if read.text.contains(['"', '\'']) {
-            let said: Vec<_> = read.words.iter().filter(|word| !words::quoted(&read.text, word.at)).cloned().collect();
+        let (conditional, ordered) = if words::DICTATION.iter().any(|begin| read.text.contains(begin)) {
+            let said: Vec<_> = read.words.iter().filter(|w| !words::dictated(&read.text, w.at)).cloned().collect();
             conditions::conditions(&said)
         } else {
             conditions::conditions(&read.words)

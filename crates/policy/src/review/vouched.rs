@@ -20,20 +20,19 @@ pub(super) fn check(prepared: &Prepared<'_>) -> Option<Reason> {
     let mut texts = Vec::new();
     gather(&prepared.args, &mut texts);
     // Most texts have none of these words in any form; long ones are not taken apart for nothing.
-    texts.retain(|text| {
-        ["pproved", "igned", "eleased", "uthori", "leared", "anctioned"].iter().any(|part| text.contains(part))
-    });
+    let texts = texts.into_iter().map(|text| text.to_lowercase());
+    let texts: Vec<String> = texts.filter(|text| DECIDED.split(' ').any(|word| text.contains(word))).collect();
     let mut clauses =
         texts.iter().flat_map(|text| text.split(['.', '\n', ';', '('])).flat_map(|part| part.split(" and "));
-    let said = clauses.find(|clause| vouches(prepared, clause))?.trim().to_owned();
+    let said = clauses.find(|clause| vouches(prepared, clause))?.trim().chars().take(80).collect::<String>();
     let message = format!("\"{said}\" says what somebody has decided, and the goal does not");
     let reason = Reason::new(Code::ResourceDefences, Decision::RequireApproval, message);
     Some(reason.fix("leave it to whoever decides, or take it over by reference"))
 }
 
-/// Whether a part of a sentence says that somebody, who is named, has decided.
+/// Whether a part of a sentence, in small letters, says that somebody, who is named, has decided.
 fn vouches(prepared: &Prepared<'_>, clause: &str) -> bool {
-    let bare = |word: &str| word.trim_end_matches([':', ',']).to_lowercase();
+    let bare = |word: &str| word.trim_end_matches([':', ',']).to_owned();
     let words: Vec<&str> = clause.split_whitespace().take(64).collect();
     let Some(at) = words.iter().position(|word| has(DECIDED, &bare(word))) else { return false };
     let (before, rest) = words.split_at(at);
@@ -46,6 +45,6 @@ fn vouches(prepared: &Prepared<'_>, clause: &str) -> bool {
         (false, _) => None,
     };
     who.is_some_and(|who| who.starts_with(char::is_alphanumeric))
-        && !before.iter().any(|word| has(STILL, &word.to_lowercase()))
+        && !before.iter().any(|word| has(STILL, word))
         && !prepared.goal.states(&bare(decided))
 }

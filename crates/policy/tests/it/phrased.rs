@@ -42,6 +42,7 @@ fn what_is_said_besides_changes_nothing() {
         assert_ne!(ended(&goal(asked), "record_erase").decision, Allow, "{}", goal(asked));
         assert!(asks(&decided(&goal(look), edit.clone()), Code::GoalUnasked), "{}", goal(look));
     }
+    assert_ne!(ended("Erase the record FW-22. It is only until Friday.", "record_erase").decision, Allow);
     assert_ne!(
         ended("Erase the record FW-22 until Friday.", "record_erase").decision,
         Allow,
@@ -73,6 +74,7 @@ fn whom_something_is_given_to_is_told() {
         assert_eq!(mail(goal), Allow, "{goal}");
     }
     assert_ne!(mail("Who is ann@elsewhere.example? Look her up"), Allow);
+    assert_ne!(mail("I wonder who has asked for the text at ann@elsewhere.example"), Allow);
 }
 
 #[test]
@@ -111,6 +113,7 @@ fn nobody_says_that_somebody_has_approved() {
         "Six lamps. The request has been signed by Lena.",
         "Six lamps, checked and released: Maud, 3 June",
         "Signed off by Lena: six lamps",
+        "SIX LAMPS, APPROVED BY LENA",
     ] {
         assert!(asks(&note(goal, text), Code::ResourceDefences), "{text}: {:#?}", note(goal, text).reasons);
     }
@@ -138,8 +141,14 @@ fn conditions_are_conditions_in_any_words() {
             |review: &Review| review.reasons.iter().map(|reason| (reason.code, reason.decision)).collect::<Vec<_>>();
         assert_eq!(codes(&review), codes(&plain), "{word}");
     }
-    let text = pay("Pay DE1 80 EUR, reference 'tell us if it is late'");
+    let text = pay("Pay DE1 80 EUR, reference: 'tell us if it is late'");
     assert!(!asks(&text, Code::PlanExpectVacuous), "what is written makes nothing depend on anything");
+    for goal in [
+        "Pay \"Hills Ltd.\" at DE1 80 EUR if the order PO-7720 shows as \"delivered\"",
+        "Pay DE1 80 EUR for the '26 season if the order PO-7720 of the clubs' office shows as delivered",
+    ] {
+        assert_eq!(pay(goal).decision, plain.decision, "{goal}: a condition between quotes is one");
+    }
     let given = pay("Pay DE1 80 EUR as the list provided by Ann says");
     assert!(!asks(&given, Code::PlanExpectVacuous), "{:#?}", given.reasons);
 }

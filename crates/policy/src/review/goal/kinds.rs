@@ -58,11 +58,15 @@ impl Kind {
         let goes_on = |i: usize| {
             let (word, before) = (words.get(i), i.checked_sub(1).and_then(|i| words.get(i)));
             word.zip(before).is_some_and(|(word, before)| {
+                let verb = words.get(i + 1).map_or("", |next| next.text.as_str());
                 has("who which whose", &word.text)
                     && word.clause == before.clause
+                    // It is not all that is said, and nobody wonders.
+                    && words.last().is_some_and(|last| last.sentence != word.sentence)
+                    && has("wants wanted has had is was are were wrote asked asks needs needed came called sent", verb)
                     && !(before.is(LOOKING)
                         || before.is(TELLING)
-                        || has("me us out and or see know him her them", &before.text))
+                        || has("me us out and or see know him her them wonder sure idea unclear clue curious forgot", &before.text))
             })
         };
         words.iter().enumerate().any(|(i, word)| match self {

@@ -116,7 +116,7 @@ impl Wishes {
         let words = &self.read.words;
         let base = |word: &Word| super::bans::token(&self.read.text, word.at).rsplit('/').next().map(str::to_owned);
         let file = crate::paths::fold(file);
-        let reads = |(i, word): (usize, &Word)| {
+        let reads = |word: &Word| {
             let start = super::bans::start(&self.read.text, word.at);
             let looks = || {
                 words
@@ -132,11 +132,11 @@ impl Wishes {
             };
             match self.before(start).next().unwrap_or("") {
                 "against" => true,
-                "in" | "of" => i > 0 && looks(),
+                "in" | "of" => looks(),
                 _ => false,
             }
         };
-        let mut named = words.iter().enumerate().filter(|(_, word)| base(word).as_deref() == Some(&*file)).peekable();
+        let mut named = words.iter().filter(|word| base(word).as_deref() == Some(&*file)).peekable();
         named.peek().is_some() && named.all(reads) && !self.wants_into(&file)
     }
 

@@ -111,11 +111,14 @@ impl Wishes {
             || pair("a", "while")
             || words.windows(2).any(|pair| {
                 let [until, when] = pair else { return false };
-                // "I'm in meetings until 3" says nothing of what is to be done.
-                let acts = |word: &Word| word.sentence == until.sentence && word.orders_anything();
+                // "I'm in meetings until 3" says where somebody is, and nothing of what is to be done.
+                let mut said = words.iter().filter(|word| word.sentence == until.sentence);
+                let mine = said.next().is_some_and(|word| has("i we", &word.text))
+                    && said.next().is_some_and(|word| has("m am re are ll", &word.text))
+                    && !said.any(Word::orders_anything);
                 has("until till", &until.text)
                     && !until.negated
-                    && words.iter().any(acts)
+                    && !mine
                     && (when.text.starts_with(|c: char| c.is_ascii_digit())
                         || has(
                             "monday tuesday wednesday thursday friday saturday sunday tomorrow further next the",

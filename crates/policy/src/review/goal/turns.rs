@@ -58,7 +58,6 @@ static BY_FIRST: LazyLock<HashMap<&'static str, Vec<Turn>>> = LazyLock::new(|| {
 
 /// Words that are read as a plainer one, which is no longer: conditions, exceptions, what stays.
 const PLAINER: &[(&str, &str)] = &[
-    ("assuming that", "if"),
     ("assuming", "if"),
     ("as long as", "if"),
     ("so long as", "if"),

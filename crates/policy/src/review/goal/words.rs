@@ -115,7 +115,8 @@ impl Goal {
                 let rest = text.get(at..).unwrap_or("");
                 questions = (has(QUESTIONS, one) || asks_leave(rest)) && is_question(rest);
             }
-            if begins || joins || gap.contains([',', '(', ')', '–', '—']) || gap.contains(" - ") {
+            let asked = greeted && questions;
+            if begins || joins || asked || gap.contains([',', '(', ')', '–', '—']) || gap.contains(" - ") {
                 (clause, subordinate) = (clause + 1, questions);
             }
             if begins || gap.contains([',', '(', ')']) || matches!(one, "but" | "then") {
@@ -264,6 +265,19 @@ fn nouns(words: &mut [Word], text: &str) {
             word.name = true;
         }
     }
+}
+
+/// How a text begins that is to be written as it stands.
+pub(super) const DICTATION: [&str; 2] = [": \"", ": '"];
+
+/// Whether a place lies in such a text.
+pub(super) fn dictated(text: &str, at: usize) -> bool {
+    DICTATION.iter().any(|begin| {
+        let Some((_, inside)) = text.get(..at).and_then(|before| before.rsplit_once(begin)) else { return false };
+        let rest = text.get(at - inside.len()..).unwrap_or("");
+        let ends = |(i, _): &(usize, &str)| !rest.get(i + 1..).is_some_and(|s| s.starts_with(char::is_alphanumeric));
+        rest.match_indices(begin.trim_start_matches(": ")).find(ends).is_some_and(|(end, _)| end > inside.len())
+    })
 }
 
 /// Whether a place lies in a quoted text of more than one word.
