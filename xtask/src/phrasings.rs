@@ -66,7 +66,72 @@ pub(crate) fn count(root: &Path) -> anyhow::Result<Report> {
             report.count(&flip, count);
         }
     }
+    within(root, &suites, &base, &mut report)?;
     Ok(report)
+}
+
+/// The same with sentences around the goal that hold the order back ("withheld") or leave it as it is ("kept"), written by people who had
+/// not seen the rules: of ordinary plans that act, how many are still allowed.
+fn within(root: &Path, suites: &[PathBuf], base: &Decisions, report: &mut Report) -> anyhow::Result<()> {
+    let text = std::fs::read_to_string(root.join("evals/framings.json")).context("read evals/framings.json")?;
+    let lists: BTreeMap<String, Vec<String>> = serde_json::from_str(&text).context("evals/framings.json")?;
+    let mut acting = std::collections::BTreeSet::new();
+    for suite in suites {
+        let name = suite.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        acting.extend(acting_in(suite)?.into_iter().map(|id| (name.clone(), id)));
+    }
+    let allowed = |case: &(String, String), (label, decision): &(String, String)| {
+        label == "benign" && decision == "allow" && acting.contains(case)
+    };
+    let plans = base.iter().filter(|(case, decided)| allowed(case, decided)).count();
+    for (list, framings) in &lists {
+        let framed = |goal: &str| {
+            let n = goal.bytes().map(usize::from).sum::<usize>();
+            framings.get(n % framings.len().max(1)).map_or_else(|| goal.to_owned(), |framing| put_in(goal, framing))
+        };
+        let other = decide(root, suites, &framed)?;
+        let still = |case: &(String, String)| other.get(case).is_some_and(|decided| allowed(case, decided));
+        let count = base.iter().filter(|(case, decided)| allowed(case, decided) && still(case)).count();
+        say(&format!("{count:>6}  of {plans} allowed plans that act are still allowed with the order {list}"));
+        report.count(&format!("allowed of {plans}, order {list}"), count);
+    }
+    Ok(())
+}
+
+/// The cases of a suite with a goal of one sentence and a tool of the suite's that does more than read.
+fn acting_in(suite: &Path) -> anyhow::Result<Vec<String>> {
+    let mut harmless = std::collections::BTreeSet::new();
+    let mut tools = std::collections::BTreeSet::new();
+    let mut name = String::new();
+    for line in std::fs::read_to_string(suite.join("suite.yaml"))?.lines() {
+        if let Some(said) = line.trim_start().strip_prefix("- name: ") {
+            name = said.to_owned();
+        } else if let Some(effect) = line.trim_start().strip_prefix("effect: ") {
+            tools.insert(name.clone());
+            if matches!(effect, "read" | "none") {
+                harmless.insert(name.clone());
+            }
+        }
+    }
+    let mut found = Vec::new();
+    for line in std::fs::read_to_string(suite.join("cases.jsonl"))?.lines().filter(|line| !line.trim().is_empty()) {
+        let case: Value = serde_json::from_str(line)?;
+        let goal = case.get("goal").and_then(Value::as_str).unwrap_or("");
+        let steps = case.pointer("/plan/steps").and_then(Value::as_array).into_iter().flatten();
+        let mut actions = steps.filter_map(|step| step.get("action").and_then(Value::as_str));
+        let one = ![". ", "! ", "? ", "; ", ": "].iter().any(|end| goal.contains(end));
+        if one && actions.any(|action| tools.contains(action) && !harmless.contains(action)) {
+            found.extend(case.get("id").and_then(Value::as_str).map(str::to_owned));
+        }
+    }
+    Ok(found)
+}
+
+/// A goal where a framing has `{goal}`, or `{lc}` for a small first letter.
+fn put_in(goal: &str, framing: &str) -> String {
+    let goal = goal.trim_end().trim_end_matches(['.', '!']);
+    let small = framed(goal, "- {}").trim_start_matches("- ").to_owned();
+    framing.replace("{goal}", goal).replace("{lc}", &small)
 }
 
 /// Suites with plans that somebody has looked at.

@@ -8,6 +8,7 @@ mod ends;
 mod fold;
 mod foreign;
 mod lex;
+mod members;
 mod names;
 mod perl;
 mod places;
@@ -71,6 +72,7 @@ impl Machine<'_> {
             self.unknown(UnknownKind::Syntax, Effect::Execute, format!("the {} code cannot be read", language.name()));
             return;
         };
+        let tokens = if language == Language::Node { members::named(tokens) } else { tokens };
         let tokens = names::resolved(language, table, tokens);
         let tokens = names::declared(language, tokens);
         let tokens = names::settled(language, &fold::constants(&tokens, &self.context.home, &self.context.cwd));
@@ -225,6 +227,7 @@ impl Machine<'_> {
         seen.sockets |= table.sockets.contains(name) || table.sockets.contains(lower);
         if name.split(['.', ':']).any(|part| table.dynamic.contains(part)) {
             seen.evaluates |= table.evaluators.contains(lower);
+            let member = argument(after, 1).and_then(constant).filter(|_| lower == "getattr");
             let constant = argument(after, 0).and_then(constant);
             // `array_map("unlink", glob("…"))` calls what it names.
             let applies = matches!(lower, "array_map" | "array_walk" | "call_user_func" | "call_user_func_array");
@@ -245,6 +248,12 @@ impl Machine<'_> {
                     let call = std::iter::once(Token::Mark('(')).chain(one.iter().cloned()).chain([Token::Mark(')')]);
                     self.name(language, table, called, None, &call.collect::<Vec<_>>(), seen);
                 }
+                return;
+            }
+            // `getattr(node, "id", "")`: a member that is only looked at, by a plain name.
+            if member
+                .is_some_and(|member| !table.acts(&member) && !member.starts_with('_') && !table.has_member(&member))
+            {
                 return;
             }
             match constant {

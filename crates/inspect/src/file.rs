@@ -151,6 +151,7 @@ fn of_kind(name: &str, text: &str, context: &Context) -> Inspection {
             }
         },
     };
+    implant::all_secrets(text, &mut out);
     if runs_by_itself(name, &context.home) {
         out.find(FindingKind::Persistence, None, format!("{name} is run without anybody starting it"));
     }

@@ -149,7 +149,8 @@ impl Machine<'_> {
             let few = rest.get(..rest.len().min(MAX_WORDS_COMPARED)).unwrap_or_default();
             few.iter().enumerate().any(|(i, word)| few.get(..i).is_some_and(|before| before.contains(word)))
         };
-        if matches!(base, "make" | "gmake" | "bmake" | "exiftool") || twice() {
+        let connects = || rest.iter().any(|word| word.prefix().contains("=/inet"));
+        if matches!(base, "make" | "gmake" | "bmake" | "exiftool") || connects() || twice() {
             self.words = rest.to_vec();
         } else {
             self.words.clear();

@@ -30,6 +30,7 @@ pub(crate) use graph::{Ambient, Finished, Graph, Look, fill};
 pub(crate) use proof::{of_goal, of_session};
 pub(crate) use session::helper_tools;
 pub(crate) use sink::{Court, Party};
+pub(crate) use told::strays;
 
 impl Proof {
     /// The way of an issue as people read it.

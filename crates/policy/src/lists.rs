@@ -94,9 +94,16 @@ pub(crate) const OPPOSITES: &[(&str, &str)] = &[
     ("publish share show", "unpublish unshare hide retract"),
     ("subscribe follow", "unsubscribe unfollow"),
     ("deposit", "withdraw"),
+    ("credit", "charge debit"),
     ("archive", "restore unarchive"),
     ("mute silence snooze", "unmute"),
 ];
+
+/// Whether two words are for acts that turn each other round.
+pub(crate) fn are_opposites(one: &str, other: &str) -> bool {
+    let pair = |(a, b): &(&'static str, &'static str)| (has(a, one) && has(b, other)) || (has(b, one) && has(a, other));
+    OPPOSITES.iter().any(pair)
+}
 
 /// Words of tools' names and of goals for the same act.
 const SAME: &[&str] = &[

@@ -20,6 +20,7 @@ mod packages;
 mod plan;
 mod prepare;
 mod resources;
+mod rewritten;
 mod risk;
 mod scope;
 mod served;

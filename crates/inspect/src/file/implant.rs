@@ -1,7 +1,18 @@
 //! What is written into a project and makes it obey or deceive once it runs: a request's words that are run as a command, results of
 //! tests that are made up.
 
-use crate::inspection::FindingKind;
+use countersign_plan::inspection::{Flow, Inspection};
+
+use crate::inspection::{Build as _, FindingKind};
+
+/// All secrets of a build service at once go where anything of its commands goes (GitHub's documentation, "Contexts").
+pub(super) fn all_secrets(text: &str, out: &mut Inspection) {
+    if !text.to_lowercase().replace(' ', "").contains("tojson(secrets)") {
+        return;
+    }
+    let hosts: Vec<String> = out.flows.iter().map(|flow| flow.to.clone()).collect();
+    hosts.into_iter().for_each(|to| out.flow(Flow { from: "secret".to_owned(), to }));
+}
 
 /// What a request says, in the frameworks of the languages that servers are written in (their manuals).
 const SAID: &[&str] = &[

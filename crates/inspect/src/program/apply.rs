@@ -70,7 +70,7 @@ impl Machine<'_> {
     /// Applies an entry to arguments; what the program writes to standard output.
     pub(crate) fn apply(&mut self, entry: &Entry, rest: &[Word], stdin: &Stream) -> Stream {
         let opened = std::mem::take(&mut self.opened);
-        let (grammar, parsed) = match options::read(entry, rest) {
+        let (grammar, mut parsed) = match options::read(entry, rest) {
             Ok(read) => read,
             Err(_) if super::only_asks(rest.get(rest.len().saturating_sub(1)..).unwrap_or_default()) => {
                 return Stream::unknown();
@@ -115,6 +115,7 @@ impl Machine<'_> {
             asks: Effect::None,
             written: Vec::new(),
         };
+        self.seen_from_link(&mut parsed, rest);
         let archives = self.archives(&parsed);
         let folder = self.folder_first(&parsed);
         self.by_tags(&parsed, &tags, &mut doing, stdin);

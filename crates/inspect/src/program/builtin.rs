@@ -366,8 +366,13 @@ impl Machine<'_> {
                     }
                     Some(_) | None => {}
                 },
-                Some(text) if options && text.starts_with('-') => self.scope.errexit |= text.contains('e'),
-                Some(text) if options && text.starts_with('+') => self.scope.errexit &= !text.contains('e'),
+                Some(text) if options && text.starts_with(['-', '+']) => {
+                    let on = text.starts_with('-');
+                    let named = if text.contains('o') { words.next().and_then(Word::constant) } else { None };
+                    if text.contains('e') || named == Some("errexit") {
+                        self.scope.errexit = on;
+                    }
+                }
                 _ => {
                     options = false;
                     any = true;

@@ -40,6 +40,24 @@ impl Machine<'_> {
         files.filter_map(absolute).collect()
     }
 
+    /// What a symbolic link leads to is named as from the folder that the link lies in (ln(1), symlink(7)).
+    pub(super) fn seen_from_link(&self, parsed: &mut Parsed<'_>, rest: &[Word]) {
+        let flag = |letter: char, long: &str| {
+            let mut words = rest.iter().filter_map(Word::constant);
+            words
+                .any(|word| word == long || (word.starts_with('-') && !word.starts_with("--") && word.contains(letter)))
+        };
+        if !matches!(self.by.as_str(), "ln" | "gln") || !flag('s', "--symbolic") || flag('r', "--relative") {
+            return;
+        }
+        let [target, link] = parsed.operands.as_slice() else { return };
+        let (Some(to), Some(from)) = (target.constant(), link.constant()) else { return };
+        if let Some((folder, _)) = from.trim_end_matches('/').rsplit_once('/').filter(|_| !to.starts_with(['/', '~'])) {
+            let seen = Word::text(format!("{folder}/{to}"));
+            parsed.operands = vec![seen, link.clone()];
+        }
+    }
+
     /// Whether the program under way reads the file that it then writes.
     pub(super) fn has_read(&self, word: &Word) -> bool {
         let paths = self.paths(word);

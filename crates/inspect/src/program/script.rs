@@ -194,7 +194,10 @@ impl Machine<'_> {
         if script.contains("ENVIRON[\"HOME\"]") && script.contains("system") {
             script = side_by_side(&script.replace("ENVIRON[\"HOME\"]", &format!("\"{}\"", self.context.home)));
         }
-        let (bare, strings) = without_strings(&script);
+        let (bare, mut strings) = without_strings(&script);
+        // `-v s=/inet/tcp/0/HOST/PORT`
+        let given = self.words.iter().filter_map(Word::constant).filter_map(|word| word.split_once('='));
+        strings.extend(given.filter(|(_, value)| value.starts_with("/inet")).map(|(_, value)| value.to_owned()));
         let runs = bare.contains("system") || has_pipe(&bare) || bare.contains("@load") || bare.contains("@include");
         for text in strings.iter().filter(|text| text.starts_with("/inet")) {
             if orders(&bare) {

@@ -104,6 +104,14 @@ impl Machine<'_> {
         if let Some(value) = value.filter(|_| runs && !harmless) {
             self.runs_later(value);
             let inner = crate::shell::shell(value.trim_start_matches('!'), self.context);
+            // A helper is given what lets in (gitcredentials(7)).
+            let sends = |touch: &&crate::inspection::Touch| {
+                matches!(touch.kind, TargetKind::Host | TargetKind::Url) && touch.effect == Effect::Send
+            };
+            if name.starts_with("credential.") && name.ends_with("helper") {
+                let hosts: Vec<String> = inner.touches.iter().filter(sends).map(|touch| touch.name.clone()).collect();
+                hosts.iter().for_each(|host| self.leaves("secret", host));
+            }
             self.absorb_grave(inner);
         }
         if runs && !harmless {

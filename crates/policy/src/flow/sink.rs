@@ -531,7 +531,10 @@ fn restores(done: &Expr, at: &Pointer, before: &Value) -> bool {
         // What was switched on is switched off again; what was off may always have been.
         (Value::Bool(set), Value::Bool(before)) => *set && !before,
         (Value::String(set), Value::String(before)) => {
-            moments::is_near(set, before) || is_version_before(before, set) || is_undecided(before, set)
+            moments::is_near(set, before)
+                || is_version_before(before, set)
+                || is_undecided(before, set)
+                || lists::are_opposites(before, set)
         }
         _ => false,
     }

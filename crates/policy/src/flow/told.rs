@@ -24,7 +24,7 @@ const REACH: usize = 3;
 const EMPTY: &str = "a an the this that these those it its he she they him her them his their we our us i my me you your to of in on at by \
     for with from as is are was were be been being has have had do does did will would shall should can could may might must and \
     or but so then than also there here what which who when where how all any some please thanks thank hello hi hey \
-    dear good morning afternoon evening day kind best warm regards greetings sincerely cheers team sorry yes ok just now already \
+    dear good morning afternoon evening day kind best warm regards greetings sincerely cheers team member members colleagues customer customers madam sir everyone sorry yes ok just now already \
     again about into up out over re subject note let know said says";
 
 /// Whether a text says nothing but what the goal says. `goal` is case-folded, `name` that of the argument: of a title a single word says
@@ -34,6 +34,17 @@ pub(super) fn told(goal: &str, name: &str, text: &str) -> bool {
     all_told(goal, text) >= fewest
 }
 
+/// Whether a sentence of a text is about something else than the goal: of its words with a meaning hardly one is the goal's.
+pub(crate) fn strays(goal: &str, text: &str) -> bool {
+    let (goal, text) = (fold(goal), fold(text));
+    let said: Vec<&str> = words(&goal).collect();
+    text.split(['.', '!', '?', ';', '\n']).any(|sentence| {
+        let own: Vec<&str> = words(sentence).filter(|word| word.len() > 2 && !has(EMPTY, word)).collect();
+        let told = own.iter().filter(|word| said.iter().any(|one| is_form(one, word))).count();
+        own.len() > FEWEST && told * 3 < own.len()
+    })
+}
+
 /// How many words with a meaning a text has, if the goal says them all.
 fn all_told(goal: &str, text: &str) -> usize {
     if text.len() > LONGEST {
@@ -41,18 +52,23 @@ fn all_told(goal: &str, text: &str) -> usize {
     }
     let text = fold(text);
     let said: Vec<&str> = words(goal).collect();
-    let (mut next, mut count) = (0, 0);
-    for word in words(&text).filter(|word| !has(EMPTY, word)) {
-        let rest = said.get(next..).unwrap_or(&[]);
-        let Some(at) = rest.iter().position(|one| is_form(one, word)).map(|at| next + at) else { return 0 };
-        // What the user denied is not told without the denial.
-        let from = if count == 0 { at.saturating_sub(REACH) } else { next };
-        if said.get(from..at).unwrap_or(&[]).iter().any(|one| NEGATIONS.contains(one)) {
-            return 0;
+    let mut all = 0;
+    // What is said in several sentences may be said in another order of them.
+    for part in text.split(['.', '!', '?', ';', '\n']).flat_map(|part| part.split(": ")) {
+        let (mut next, mut count) = (0, 0);
+        for word in words(part).filter(|word| !has(EMPTY, word)) {
+            let rest = said.get(next..).unwrap_or(&[]);
+            let Some(at) = rest.iter().position(|one| is_form(one, word)).map(|at| next + at) else { return 0 };
+            // What the user denied is not told without the denial.
+            let from = if count == 0 { at.saturating_sub(REACH) } else { next };
+            if said.get(from..at).unwrap_or(&[]).iter().any(|one| NEGATIONS.contains(one)) {
+                return 0;
+            }
+            (next, count) = (at + 1, count + 1);
         }
-        (next, count) = (at + 1, count + 1);
+        all += count;
     }
-    count
+    all
 }
 
 fn words(text: &str) -> impl Iterator<Item = &str> {

@@ -7,6 +7,7 @@ use countersign_plan::verdict::{Code, Decision, Reason};
 
 use super::prepare::Prepared;
 use super::threats::takes;
+use crate::deployment::Standing;
 use crate::effects::{By, Touch};
 use crate::paths::fold;
 
@@ -16,7 +17,8 @@ pub(super) fn vacuous(steps: &[Prepared<'_>], i: usize) -> Vec<Reason> {
     // A note of what was found is no act that should have waited for it.
     let acts = |step: &Prepared<'_>| {
         let grave = |t: &Touch| !t.effect.is_harmless() && (t.seen().is_none() || t.effect == Effect::Delete);
-        step.goal.ordered || step.derived.touches.iter().any(grave)
+        let tells = only_tells(step) && takes(step, prepared);
+        !tells && (step.goal.ordered || step.derived.touches.iter().any(grave))
     };
     // Without an expectation or a line there is nothing to fail.
     let command = countersign_plan::pointer::Pointer::from_segments(vec!["command".to_owned()]);
@@ -92,6 +94,16 @@ pub(super) fn vacuous(steps: &[Prepared<'_>], i: usize) -> Vec<Reason> {
         })
         .chain(other)
         .collect()
+}
+
+/// Whether a step does no more than to write something down, or to tell somebody of the house.
+fn only_tells(step: &Prepared<'_>) -> bool {
+    let mut acts = step.derived.touches.iter().filter(|touch| !touch.effect.is_harmless() && touch.by != By::View);
+    acts.all(|touch| match touch.effect {
+        Effect::Send => touch.standing.is_some_and(|standing| standing <= Standing::Internal),
+        Effect::Create | Effect::Update => [".md", ".txt"].iter().any(|end| touch.name.ends_with(end)),
+        _ => false,
+    })
 }
 
 /// Whether one of these waits for step `i`, by way of those between them too: in one pass, because a step waits for earlier ones only.

@@ -261,9 +261,7 @@ fn change(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> Opti
         return None;
     }
     let Some(seen) = touch.seen() else {
-        // A database that is a file is judged as the file.
-        let is_file = prepared.derived.touches.iter().any(|t| t.effect == touch.effect && t.seen().is_some());
-        if touch.kind == TargetKind::Database && is_file {
+        if touch.kind == TargetKind::Database && is_in_file(request, prepared, touch) {
             return None;
         }
         return by_rule(Code::DefaultAsk, format!("{} of the {} {} asks", touch.effect, touch.kind, touch.name));
@@ -398,11 +396,24 @@ fn is_meant(request: &Request<'_>, prepared: &Prepared<'_>, process: &str) -> bo
         || prepared.goal.share_a_word(unit)
 }
 
+/// Whether a database is a file, which is judged as one: by the same act, or one for the time between, of a program that has no other
+/// databases (sqlite3(1)).
+fn is_in_file(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> bool {
+    let mut files = prepared.derived.touches.iter().filter(|t| t.changes() && t.seen().is_some());
+    let passing = |t: &Touch| t.seen().is_some_and(|seen| request.deployment.in_temporary(&seen));
+    let called = &prepared.derived.called;
+    let sqlite =
+        called.iter().any(|program| program == "sqlite3") && called.iter().all(|program| has(OF_FILES, program));
+    files.clone().any(|t| t.effect == touch.effect) || (sqlite && files.clone().next().is_some() && files.all(passing))
+}
+
+/// Programs beside `sqlite3` that have no databases.
+const OF_FILES: &str = "sqlite3 cat echo printf head tail time sort column";
+
 fn removal(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> Option<Ask> {
     let by_rule = |code, message: String| Some(Ask { code, message, waivable: Waivable::ByRule });
     let Some(seen) = touch.seen() else {
-        let is_file = prepared.derived.touches.iter().any(|t| t.effect == touch.effect && t.seen().is_some());
-        if touch.kind == TargetKind::Database && is_file {
+        if touch.kind == TargetKind::Database && is_in_file(request, prepared, touch) {
             return None;
         }
         return by_rule(Code::DefaultAsk, format!("{} of the {} {} asks", touch.effect, touch.kind, touch.name));
@@ -435,11 +446,18 @@ fn removal(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> Opt
         );
     }
     let many = touch.pattern || (touch.recursive && touch.by == By::Command);
-    if many && touch.by != By::Git && prepared.goal.removes_other_kinds(&touch.name) {
+    if many
+        && touch.by != By::Git
+        && prepared.goal.removes_other_kinds(&touch.name, &crate::flow::fill(&prepared.args).to_string())
+    {
         return by_rule(
             Code::DefaultAsk,
             format!("the goal asks for the removal of another kind of files than {}", touch.name),
         );
+    }
+    let all_of = below_workspace(request, touch.name.trim_end_matches(['*', '/']));
+    if many && touch.by != By::Git && prepared.goal.removes_below(all_of) {
+        return by_rule(Code::DefaultAsk, format!("the goal asks for the removal of less than {}", touch.name));
     }
     if touch.by != By::Git && prepared.goal.remove_others(&touch.name) {
         return by_rule(Code::DefaultAsk, format!("the goal asks for other removals than that of {}", touch.name));

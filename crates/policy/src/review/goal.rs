@@ -9,6 +9,7 @@ mod conditions;
 mod forbidden;
 mod kinds;
 mod looking;
+mod mood;
 mod order;
 mod removal;
 mod together;
@@ -31,6 +32,7 @@ use bans::Ban;
 pub(super) use forbidden::forbidden;
 use kinds::Kind;
 pub(super) use looking::beyond_a_look;
+pub(super) use mood::only_spoken_of;
 pub(super) use order::reversed;
 use unasked::is_started;
 pub(super) use unasked::{only_described, unasked};
@@ -57,7 +59,8 @@ pub(super) struct Wishes {
 
 impl Wishes {
     pub(super) fn of(goal: Option<&str>) -> Self {
-        let read = Goal::new(goal.unwrap_or(""));
+        let mut read = Goal::new(goal.unwrap_or(""));
+        read.withhold();
         let asked = Kind::ALL.into_iter().filter(|kind| kind.is_asked(&read.words)).collect();
         let bans = bans::of(&read);
         // "Text: 'tell us if you are free'": what is to be written makes nothing depend on anything.
@@ -240,9 +243,9 @@ impl Wishes {
     /// Whether this word stands right before this name.
     pub(super) fn says(&self, word: &str, name: &str) -> bool {
         let name = fold(name);
-        let named = self.read.words.iter().filter(|said| bans::token(&self.read.text, said.at) == name);
+        let named = self.read.words.iter().filter(|said| words::token(&self.read.text, said.at) == name);
         let mut before = named.filter_map(|said| {
-            let start = bans::start(&self.read.text, said.at);
+            let start = words::start(&self.read.text, said.at);
             let before = self.read.words.iter().rev().filter(|w| w.at < start && w.sentence == said.sentence);
             before.map(|w| w.text.as_str()).find(|word| !has("the our origin remote branch", word))
         });
@@ -307,7 +310,7 @@ impl Wishes {
         // "Member M-0417" is somebody.
         let somebody = |word: &Word| {
             let next = words.iter().find(|next| next.at > word.at);
-            next.is_some_and(|next| bans::is_name(bans::token(&self.read.text, next.at)))
+            next.is_some_and(|next| bans::is_name(words::token(&self.read.text, next.at)))
         };
         let governed =
             |word: &Word| word.is(GOVERNED) && !word.within && !word.negated && !word.subordinate && !somebody(word);
@@ -372,7 +375,7 @@ impl Wishes {
     pub(super) fn introduce(&self, name: &str) -> bool {
         let name = fold(name);
         let mut words = self.read.words.iter();
-        let Some(found) = words.find(|word| bans::token(&self.read.text, word.at) == name) else { return false };
+        let Some(found) = words.find(|word| words::token(&self.read.text, word.at) == name) else { return false };
         // "Call that gps-last"
         let mut before = self.before(found.at).filter(|word| !has("that it this them the", word));
         let (word, earlier) = (before.next().unwrap_or(""), before.next().unwrap_or(""));
@@ -417,11 +420,11 @@ impl Wishes {
     pub(super) fn wants_into(&self, file: &str) -> bool {
         let file = fold(file);
         let mut said = self.read.words.iter().filter(|word| {
-            let token = bans::token(&self.read.text, word.at);
+            let token = words::token(&self.read.text, word.at);
             token.rsplit('/').next().is_some_and(|base| base == file)
         });
         let into = |word: &Word| {
-            let start = bans::start(&self.read.text, word.at);
+            let start = words::start(&self.read.text, word.at);
             let kept = |other: &Word| {
                 other.clause == word.clause
                     && has("keep write save store put note record log dump extract export", &other.text)
@@ -460,7 +463,7 @@ impl Wishes {
 
 /// Whether what stands at both places is one name.
 fn is_same_token(text: &str, one: usize, other: usize) -> bool {
-    bans::token(text, one).as_ptr() == bans::token(text, other).as_ptr()
+    words::token(text, one).as_ptr() == words::token(text, other).as_ptr()
 }
 
 /// A name with a suffix.

@@ -13,8 +13,8 @@ use super::prepare::Prepared;
 use super::scope::StepScope;
 use super::totals::{self, Total, Totals};
 use super::{
-    Request, around, below, carried, checks, goal, leaving, lever, likeness, packages, resources, served, sources,
-    structure, threats, undoing, vouched,
+    Request, around, below, carried, checks, goal, leaving, lever, likeness, packages, resources, rewritten, served,
+    sources, structure, threats, undoing, vouched,
 };
 use crate::condition::Scope;
 use crate::effects::{self, By, Scene};
@@ -74,6 +74,7 @@ pub(super) fn step(view: &View<'_, '_>, i: usize) -> Judged {
         judged.reasons.extend(resources::removed_unseen(prepared));
         judged.reasons.extend(carried::check(request, prepared));
         judged.reasons.extend(vouched::check(prepared));
+        judged.reasons.extend(rewritten::check(request, prepared));
         judged.reasons.extend(around::check(prepared));
         let found = below::check(request, prepared);
         judged.reasons.extend(found.reasons);
@@ -84,6 +85,7 @@ pub(super) fn step(view: &View<'_, '_>, i: usize) -> Judged {
         judged.reasons.extend(goal::forbidden(request, prepared, || checks::is_looked_at_before(steps, i)));
         judged.reasons.extend(goal::only_described(prepared));
         judged.reasons.extend(goal::beyond_a_look(request, prepared));
+        judged.reasons.extend(goal::only_spoken_of(prepared));
         if prepared.irreversible
             && (prepared.has_effect() || prepared.step.irreversible)
             && (prepared.step.irreversible || !defaults::is_scratch_work(request, prepared))

@@ -93,6 +93,7 @@ pub(super) fn as_wanted(request: &Request<'_>, prepared: &Prepared<'_>, finding:
     let thrown = finding.message.split_once("throws away what was not committed of ").map(|(_, path)| path);
     let thrown =
         thrown.or_else(|| finding.message.strip_prefix("`git checkout ").and_then(|rest| rest.strip_suffix('`')));
+    let thrown = thrown.map(|path| path.strip_prefix("HEAD ").unwrap_or(path));
     let named = |path: &str| (goal::is_file_name(path) || path.contains('/')) && goal::names(request.pinned_goal, path);
     // Of another commit than the last one the goal would have to speak.
     let of_another = |args: String| ["--so", " -s", "\"-s", "~", "^"].iter().any(|sign| args.contains(sign));
@@ -103,7 +104,7 @@ pub(super) fn as_wanted(request: &Request<'_>, prepared: &Prepared<'_>, finding:
         && prepared.reversible_by == super::ReversibleBy::Snapshot
         && thrown.is_some_and(named)
         && prepared.goal.paths().count() == 1
-        && (prepared.goal.speak_of("committed head uncommitted edit")
+        && (prepared.goal.speak_of("committed commited head uncommitted edit")
             || request.pinned_goal.is_some_and(|goal| goal.to_lowercase().contains("last commit")))
         && (prepared.goal.order("restor revert undo discard reset throw") || prepared.goal.speak_of("back"))
         && !forced

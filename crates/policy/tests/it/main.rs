@@ -26,5 +26,6 @@ mod structure;
 mod taken_back;
 mod threats;
 mod wished;
+mod withheld;
 mod worded;
 mod world;

@@ -11,6 +11,7 @@ use super::Flow;
 use crate::deployment::{Standing, is_path_kind};
 use crate::effects::{By, Touch};
 use crate::flow::{Level, fill};
+use crate::lists::has;
 use crate::review::prepare::Prepared;
 use crate::review::{Request, defaults, goal};
 
@@ -20,6 +21,9 @@ const FOLLOWING: &str = "link url uri page site address website web fetch downlo
 
 /// Words of a goal that wants something kept.
 const KEEPING: &str = "remember memor keep note rule store save record learn prefer standing write put jot set add";
+
+/// Files that coding agents take their orders from (their manuals).
+const OBEYED: &str = "agents.md agents.override.md claude.md claude.local.md gemini.md .cursorrules .windsurfrules .clinerules copilot-instructions.md";
 
 /// Words for what is read where a shell or a session starts.
 const STARTING: &str =
@@ -70,7 +74,8 @@ pub(super) fn chosen(request: &Request<'_>, prepared: &Prepared<'_>, reasons: &m
             .or_else(|| memory(request, prepared, touch))
             .or_else(|| file(request, touch))
             .or_else(|| removal(request, prepared, touch))
-            .or_else(|| believed(request, prepared, touch));
+            .or_else(|| believed(request, prepared, touch))
+            .or_else(|| obeyed(request, prepared, touch));
         if let Some((decision, message)) = found {
             let reason = Reason::new(Code::FlowUntrustedControl, decision, message);
             reasons.push(reason.fix("say in the goal that it is wanted"));
@@ -193,6 +198,18 @@ fn believed(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> Fo
     chosen.then(|| {
         (Decision::Block, format!("data from outside says what {} is to hold, and the goal does not", touch.name))
     })
+}
+
+/// What a text from outside says, put where agents take their orders from.
+fn obeyed(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> Found {
+    let base = crate::paths::fold(touch.name.rsplit('/').next().unwrap_or(&touch.name)).into_owned();
+    let told = is_told(request, prepared) || (takes_up(prepared) && request.session.has_been_told());
+    if touch.effect.is_harmless() || !has(OBEYED, &base) || !told || prepared.goal.delegates() {
+        return None;
+    }
+    let named = goal::names(request.pinned_goal, &base);
+    let decision = if named { Decision::RequireApproval } else { Decision::Block };
+    Some((decision, format!("a text from outside would stand in {base}, which agents obey")))
 }
 
 /// Whether a step writes what another one returned.

@@ -9,7 +9,7 @@ use crate::deployment::{Confirmation, Standing, is_path_kind};
 use crate::effects::{By, Touch};
 use crate::flow::{self, Kind, Means, Sink};
 use crate::review::prepare::Prepared;
-use crate::review::{Request, around, checks, goal};
+use crate::review::{Request, around, carried, checks, goal};
 
 /// Takes out the questions that the goal has answered: every value that decides is the user's or the house's, and the effect is
 /// what the goal asks for (FORMATS §5).
@@ -108,6 +108,16 @@ fn confirmed(
     // Who asks for something to be remembered, in words of his own, wants it remembered.
     let memory =
         touches.iter().all(|touch| touch.kind == TargetKind::Memory) && wishes.order("remember memor note keep");
+    // What is remembered is believed later on: no sentence of it may be about something else.
+    let strays = || {
+        let mut texts = Vec::new();
+        carried::gather(&prepared.args, &mut texts);
+        texts.iter().any(|text| flow::strays(goal, text))
+    };
+    let remembers = touches.iter().any(|touch| touch.kind == TargetKind::Memory && !touch.effect.is_harmless());
+    if remembers && strays() {
+        return None;
+    }
     let mut kept = sinks.iter().flat_map(|sink| &sink.carries).peekable();
     if memory && kept.peek().is_some() && kept.all(|node| flow.is_said(*node)) {
         return Some(How::Request(Vec::new()));

@@ -3,7 +3,7 @@
 //! A ban has a kind of act and, where it names any, the things that it is about. One that contradicts what the same goal asks for is
 //! read as one about the things that were named before it, or not at all.
 
-use super::words::{Goal, Word, has};
+use super::words::{Goal, Word, has, token};
 use crate::paths;
 
 impl super::Wishes {
@@ -165,6 +165,15 @@ pub(super) fn of(goal: &Goal) -> Vec<Ban> {
                     let Some(first) = named_before(goal, words, i) else { continue };
                     things.push(first);
                 }
+                // "What is in the folder X? Don't touch anything there"
+                let there = words.iter().skip(i + 1).take(4).any(|w| w.sentence == word.sentence && w.text == "there");
+                if things.is_empty() && there {
+                    let folders =
+                        goal.text.split(|c: char| c.is_whitespace() || "'\"`(),;!?".contains(c)).filter(|token| {
+                            token.contains('/') && !super::is_file_name(token.rsplit('/').next().unwrap_or(""))
+                        });
+                    things.extend(folders.map(|folder| folder.trim_end_matches(['/', '.', ':']).to_owned()));
+                }
                 // What is not to be applied may well be made and shown.
                 if things.is_empty() && word.text.starts_with("appl") {
                     things.extend(APPLYING.split_whitespace().map(str::to_owned));
@@ -250,7 +259,11 @@ pub(super) fn of(goal: &Goal) -> Vec<Ban> {
                 let aside = i.checked_sub(1).and_then(|i| words.get(i)).is_some_and(|w| {
                     w.text == "it" && goal.text.get(..w.at).is_some_and(|before| before.ends_with('('))
                 });
-                if aside {
+                // "Drop a line in #ops that it waits for him", "the new list, the old one stays".
+                let clause = || words.iter().take(i).rev().take_while(|w| w.clause == word.clause && w.sentence == word.sentence);
+                let told = clause().any(|w| w.text == "that") && words.iter().any(|w| w.sentence == word.sentence && w.at < word.at && w.orders() && w.is(super::TELLING));
+                let other = clause().next().is_some_and(|w| w.text == "one") && clause().nth(1).is_some_and(|w| has("old original other previous existing current first last", &w.text));
+                if aside || told || other {
                     continue;
                 }
                 // "lantern-night stays where it is", and not "empty it (the folder itself stays)"
@@ -276,7 +289,9 @@ pub(super) fn of(goal: &Goal) -> Vec<Ban> {
                 // "Name stays moorhorse-site": what it is to be.
                 let value = words.get(i + 1).is_some_and(|w| w.clause == word.clause && token(&goal.text, w.at).contains(['-', '_']));
                 let noun = noun.filter(|_| !value);
-                let name = last.or(numbered).or(noun).or(guard).filter(|_| !what);
+                // "Write wait-for.sh, which waits until it answers"
+                let made = |name: &String| subject.is_some_and(|w| w.text == "which") && makes(goal, words, name);
+                let name = last.or(numbered).or(noun).or(guard).filter(|name| !what && !made(name));
                 bans.extend(name.map(|name| Ban::on(Act::Change, vec![name])));
             }
             // "It has been lodged and has to live."
@@ -293,7 +308,9 @@ pub(super) fn of(goal: &Goal) -> Vec<Ban> {
             }
             // "The half-finished things in drafts/ stay out of it"
             ("stay", "out") => {
+                // "Add a .dockerignore so that the tests stay out"
                 let name = last_named(goal, words, i).map(|name| name.trim_end_matches('/').to_owned());
+                let name = name.filter(|name| !makes(goal, words, name));
                 bans.extend(name.map(|name| Ban::on(Act::Change, vec![name])));
             }
             // "Hands off conf/b.json", "the second bill is disputed, hands off until the lawyers are back"
@@ -369,7 +386,7 @@ pub(super) fn of(goal: &Goal) -> Vec<Ban> {
             }
             (first, second)
                 if (has("others rest else", first) && has("stay stays remain remains wait waits", second))
-                    || (first == "leave" && second == "the" && has("others rest remaining", next(2))) =>
+                    || (first == "leave" && second == "the" && has("other others rest remaining", next(2))) =>
             {
                 bans.push(Ban { others: true, ..Ban::on(Act::Change, Vec::new()) });
             }
@@ -401,6 +418,13 @@ pub(super) fn of(goal: &Goal) -> Vec<Ban> {
     }
     mark(&mut bans, &mut before, conditional);
     bans
+}
+
+/// Whether the goal orders that this is made.
+fn makes(goal: &Goal, words: &[Word], name: &str) -> bool {
+    let named = words.iter().find(|word| token(&goal.text, word.at) == name);
+    let made = |word: &Word| word.orders() && has("add write create make put generate", &word.text);
+    named.is_some_and(|named| words.iter().any(|word| word.clause == named.clause && word.at < named.at && made(word)))
 }
 
 /// Where "leave … alone" ends that begins at word `i`.
@@ -482,20 +506,4 @@ fn last_named(goal: &Goal, words: &[Word], to: usize) -> Option<String> {
 /// Whether a token is the name of one thing, of whatever form, and no date.
 fn is_one(token: &str) -> bool {
     (is_name(token) || super::order::is_own_name(token)) && token.contains(char::is_alphabetic)
-}
-
-/// Where the whole name begins that has the word at `at`.
-pub(super) fn start(text: &str, at: usize) -> usize {
-    token(text, at).as_ptr() as usize - text.as_ptr() as usize
-}
-
-/// The whole name, with the signs in it, that has the word at `at`.
-pub(super) fn token(text: &str, at: usize) -> &str {
-    let apart = |c: char| c.is_whitespace() || "'\"`(),;!?".contains(c);
-    let start = text
-        .get(..at)
-        .and_then(|s| s.rfind(apart))
-        .map_or(0, |i| i + text.get(i..).and_then(|s| s.chars().next()).map_or(1, char::len_utf8));
-    let end = text.get(at..).and_then(|s| s.find(apart)).map_or(text.len(), |i| at + i);
-    text.get(start..end).unwrap_or("").trim_end_matches(['.', ':'])
 }

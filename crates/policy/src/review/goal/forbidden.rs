@@ -169,7 +169,7 @@ impl Act {
                 // Nor is to be told what there is to run (pytest(1), "--collect-only"; Playwright and Jest, "--list", "--listTests").
                 let lists = || {
                     let args = crate::flow::fill(&prepared.args).to_string();
-                    ["--list", "--collect-only", "--listTests", "--no-run", "--dry-run"]
+                    ["--list", "--collect-only", "--listTests", "--no-run", "--dry-run", "--sql", "--plan", "--print"]
                         .iter()
                         .any(|flag| args.contains(flag))
                 };
@@ -192,6 +192,21 @@ impl Ban {
             let folder = if touch.pattern { crate::effects::literal_folder(&touch.name) } else { &touch.name };
             let last = paths::fold(folder.trim_end_matches('/').rsplit('/').next().unwrap_or("")).into_owned();
             return self.things.contains(&last);
+        }
+        // `git restore -- prices.js`: of the repository, what the goal names.
+        let only_named = || {
+            let args = crate::flow::fill(&prepared.args);
+            let paths = args
+                .get("args")
+                .and_then(serde_json::Value::as_array)
+                .into_iter()
+                .flatten()
+                .filter_map(serde_json::Value::as_str);
+            let mut paths = paths.skip_while(|word| *word != "--").skip(1).peekable();
+            paths.peek().is_some() && paths.all(|path| prepared.goal.name(path))
+        };
+        if self.others && prepared.step.action.as_str() == "git" && only_named() {
+            return false;
         }
         if self.others {
             let picked = prepared.derived.open.iter().any(|open| !open.effect.is_harmless());

@@ -114,10 +114,10 @@ impl Wishes {
     /// Whether it has this file only as what something is checked against, or looked for and counted in where another file is to be made.
     fn only_reads(&self, file: &str) -> bool {
         let words = &self.read.words;
-        let base = |word: &Word| super::bans::token(&self.read.text, word.at).rsplit('/').next().map(str::to_owned);
+        let base = |word: &Word| super::words::token(&self.read.text, word.at).rsplit('/').next().map(str::to_owned);
         let file = crate::paths::fold(file);
         let reads = |word: &Word| {
-            let start = super::bans::start(&self.read.text, word.at);
+            let start = super::words::start(&self.read.text, word.at);
             let looks = || {
                 words
                     .iter()

@@ -1,7 +1,7 @@
 //! What a goal wants to be rid of: these things and no others, this kind of files, for a while or for good.
 
 use super::vocabulary::{DESTROYING, PLACING, REMOVAL, TIDYING};
-use super::words::{Word, has};
+use super::words::{self, Word, has};
 use super::{Wishes, bans, is_file_name, is_same_token};
 use crate::paths::fold;
 
@@ -65,8 +65,8 @@ impl Wishes {
             // What is listed in a file, or goes from one, is another thing than the file.
             // "The leftovers in build/": a folder is what is in it.
             let folder = |word: &Word| {
-                let mut before = self.before(bans::start(&self.read.text, word.at));
-                bans::token(&self.read.text, word.at).ends_with('/')
+                let mut before = self.before(words::start(&self.read.text, word.at));
+                words::token(&self.read.text, word.at).ends_with('/')
                     && before.next().is_some_and(|placed| has("in of under", placed))
                     && before.next().is_some_and(|held| {
                         has("leftovers contents content output outputs rubbish junk caches artifacts lies lie everything all anything", held)
@@ -85,7 +85,7 @@ impl Wishes {
             // "X may go": what the sentence begins with.
             let leading =
                 words.get(from).filter(|word| from != i && word.sentence == order.sentence).map(|word| word.at);
-            let tokens = leading.into_iter().chain(objects).map(|at| bans::token(&self.read.text, at).to_owned());
+            let tokens = leading.into_iter().chain(objects).map(|at| words::token(&self.read.text, at).to_owned());
             // "…, but leave X alone" names no object.
             let object = |token: &String| token.contains(['/', '*']) || is_file_name(token);
             tokens.filter(|token| object(token) && !self.keeps(token)).collect::<Vec<_>>()
@@ -134,9 +134,9 @@ impl Wishes {
         let words = &self.read.words;
         let removed: Vec<usize> =
             words.iter().filter(|word| word.orders() && word.is(REMOVAL)).map(|word| word.clause).collect();
-        let named = words.iter().filter(|word| bans::is_name(bans::token(&self.read.text, word.at)));
+        let named = words.iter().filter(|word| bans::is_name(words::token(&self.read.text, word.at)));
         let (there, elsewhere): (Vec<&Word>, Vec<&Word>) = named.partition(|word| removed.contains(&word.clause));
-        let is_it = |word: &&Word| bans::token(&self.read.text, word.at) == name;
+        let is_it = |word: &&Word| words::token(&self.read.text, word.at) == name;
         // "I compared it with 0313/b.tar. Delete the 0312 one": what is meant has that in its name.
         let picked = words.windows(3).filter(|three| three.first().is_some_and(|w| removed.contains(&w.clause)));
         let mut numbers = picked.into_iter().filter_map(|three| match three {
@@ -148,7 +148,19 @@ impl Wishes {
             return true;
         }
         let said_before = words.iter().any(|w| removed.contains(&w.clause) && has("it them both these those", &w.text));
-        !there.is_empty() && !there.iter().any(is_it) && elsewhere.iter().any(is_it) && !said_before
+        // "Void F-771, F-772 and F-775"
+        let kind = |token: &str| token.split('-').next().map(str::to_owned);
+        let listed = |word: &Word| {
+            let start = words::start(&self.read.text, word.at);
+            let before = words
+                .iter()
+                .rev()
+                .filter(|w| w.at < start && w.text != "and")
+                .map(|w| words::token(&self.read.text, w.at));
+            before.into_iter().next().is_some_and(|before| bans::is_name(before) && kind(before) == kind(&name))
+        };
+        let apart = |word: &&&Word| is_it(word) && !listed(word);
+        !there.is_empty() && !there.iter().any(is_it) && elsewhere.iter().any(|word| apart(&word)) && !said_before
     }
 
     /// Whether it says right behind a word that this stays: "the finished PDFs in there are still wanted".
@@ -163,7 +175,7 @@ impl Wishes {
     }
 
     /// Whether it has one kind of files removed ("the CSV files", "*.tmp"), and a pattern takes others as well.
-    pub(in crate::review) fn removes_other_kinds(&self, pattern: &str) -> bool {
+    pub(in crate::review) fn removes_other_kinds(&self, pattern: &str, line: &str) -> bool {
         const KINDS: &str = "csv xml json txt pdf jpg jpeg png gif tif tiff bak zip tgz mp4 mp3 wav mov mxf docx xlsx odt parquet yaml yml \
             html pyc jar swp";
         let words = &self.read.words;
@@ -180,7 +192,7 @@ impl Wishes {
             .map(|(_, word)| word)
             .filter(|word| removes(word.sentence) && !word.negated)
             .filter_map(|word| {
-                let token = bans::token(&self.read.text, word.at);
+                let token = words::token(&self.read.text, word.at);
                 // A word for a kind, or a pattern; no file that is named.
                 // "The .part files"
                 let ending =
@@ -193,7 +205,28 @@ impl Wishes {
         kinds.peek().is_some()
             && !(last.starts_with(['_', '.']) && self.name(last))
             && !kinds.any(|kind| {
-                ends.as_deref().is_some_and(|end| end.starts_with(kind.as_str()) || end.contains(kind.as_str()))
+                // `find FOLDER -name '*.jpg' -delete`: the line says which.
+                let picked = || last == "**" && line.contains(&format!("*.{kind}")) && line.matches("*.").count() == 1;
+                picked()
+                    || ends.as_deref().is_some_and(|end| end.starts_with(kind.as_str()) || end.contains(kind.as_str()))
             })
+    }
+
+    /// Whether it names a folder below this one, and not this one.
+    pub(in crate::review) fn removes_below(&self, folder: &str) -> bool {
+        let folder = fold(folder);
+        let tokens: Vec<&str> = self.tokens().map(|path| path.trim_start_matches("./").trim_end_matches('/')).collect();
+        // What is to stay says nothing of what is to go.
+        let below = |path: &&str| {
+            path.strip_prefix(folder.as_ref()).is_some_and(|rest| rest.starts_with('/')) && !self.keeps(path)
+        };
+        // "Throw away the scans in scans/inbox": there the word is none for the folder.
+        let called = |i: usize| tokens.get(i + 1).is_some_and(|next| has("folder directory dir tree", next));
+        let plain = |i: usize| {
+            let before = i.checked_sub(1).and_then(|i| tokens.get(i));
+            before.is_some_and(|before| has("the our my all any old these", before))
+        };
+        let named = |(i, path): (usize, &&str)| **path == *folder && (path.contains('/') || called(i) || !plain(i));
+        !folder.is_empty() && tokens.iter().any(below) && !tokens.iter().enumerate().any(named)
     }
 }

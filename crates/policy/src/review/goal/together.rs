@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::words::{Word, has};
+use super::words::{self, Word, has};
 use super::{Kind, Wishes, bans, order};
 use crate::paths::fold;
 
@@ -42,10 +42,10 @@ impl Wishes {
         let text = &self.read.text;
         let foreign = |word: &Word| {
             let own = spans.iter().any(|span| {
-                let start = bans::start(text, word.at);
-                start < span.end && span.start < start + bans::token(text, word.at).len()
+                let start = words::start(text, word.at);
+                start < span.end && span.start < start + words::token(text, word.at).len()
             });
-            is_named(bans::token(text, word.at)) && !own
+            is_named(words::token(text, word.at)) && !own
         };
         let here = said.iter().all(|word| word.sentence == last.sentence);
         here || (!sentence().filter(|word| word.clause == last.clause).any(foreign)
@@ -57,7 +57,7 @@ impl Wishes {
     pub(in crate::review) fn order_beside(&self, stems: &'static str, name: &str) -> bool {
         let (words, name) = (&self.read.words, fold(name));
         let named = |sentence: usize| {
-            words.iter().any(|w| w.sentence == sentence && bans::token(&self.read.text, w.at) == name)
+            words.iter().any(|w| w.sentence == sentence && words::token(&self.read.text, w.at) == name)
         };
         words.iter().any(|word| word.orders() && word.is(stems) && named(word.sentence))
     }
@@ -110,11 +110,11 @@ impl Wishes {
             let verb = first && word.orders() && !word.within && !has(NO_VERBS, &word.text) && !known(word);
             let object = next.is_some_and(|next| {
                 has(AFTER_VERBS, &next.text)
-                    || is_named(bans::token(text, next.at))
-                    || bans::token(text, next.at) == name
+                    || is_named(words::token(text, next.at))
+                    || words::token(text, next.at) == name
             });
             let mut rest = words.iter().skip(i + 1).take_while(|next| next.clause == word.clause);
-            verb && object && rest.any(|next| bans::token(text, next.at) == name)
+            verb && object && rest.any(|next| words::token(text, next.at) == name)
         })
     }
 
@@ -151,7 +151,7 @@ impl Wishes {
                 .filter(|word| word.at > begin.at && word.sentence == begin.sentence && word.clause == begin.clause)
         });
         let mut named: Vec<String> = tokens
-            .map(|word| bans::token(&self.read.text, word.at))
+            .map(|word| words::token(&self.read.text, word.at))
             .filter(|token| prefix(token).is_some())
             .map(str::to_owned)
             .collect();
@@ -208,7 +208,7 @@ impl Wishes {
     pub(in crate::review) fn orders_beside(&self, file: &str) -> bool {
         let file = crate::paths::fold(file);
         let words = &self.read.words;
-        let named = |word: &&Word| bans::token(&self.read.text, word.at).rsplit('/').next() == Some(&file);
+        let named = |word: &&Word| words::token(&self.read.text, word.at).rsplit('/').next() == Some(&file);
         let orders = |word: &Word, clause: usize| {
             let verb = word.is(super::MAKING) || has("set put", &word.text) || word.is("writ");
             word.clause == clause && word.orders() && verb
@@ -248,7 +248,7 @@ impl Wishes {
         }
         let words = &self.read.words;
         let text = &self.read.text;
-        let token = |word: &Word| bans::token(text, word.at);
+        let token = |word: &Word| words::token(text, word.at);
         let number = name.split_once('-').map(|(_, number)| number);
         let alike = |other: &str| {
             (kind.is_none() && plain(other))
@@ -281,11 +281,14 @@ impl Wishes {
             // "Note it on T-901", "file it in the record of PT-880"
             let kept = |w: &Word| w.clause == word.clause && has("note file log record jot enter", &w.text);
             // "Settle B-2260 (310) and B-2261 (275)": one order for both.
-            let before = words.iter().rev().find(|w| w.at < bans::start(text, word.at));
+            let before = words.iter().rev().find(|w| w.at < words::start(text, word.at));
             let after = words.iter().find(|w| w.at > word.at && token(w) != token(word));
             let goes_on =
                 after.is_none_or(|w| w.text.starts_with(|c: char| c.is_ascii_digit()) || w.clause != word.clause);
-            let joined = goes_on && before.is_some_and(|w| w.text == "and");
+            // "Void F-771, F-772 and F-775"
+            let earlier_one = words.iter().rev().find(|w| w.at < words::start(text, word.at) && w.text != "and");
+            let listed = earlier_one.is_some_and(|w| token(w) != name && kind.is_some() && prefix(token(w)) == kind);
+            let joined = listed || (goes_on && before.is_some_and(|w| w.text == "and"));
             let earlier = |w: &Word| {
                 w.sentence == word.sentence
                     && w.at < word.at
@@ -297,13 +300,13 @@ impl Wishes {
         let own = || words.iter().filter(|word| token(word) == name);
         // "Red cells U-71, platelets U-72. Quarantine the platelets": called by what it is.
         let called = |word: &Word| {
-            let before = words.iter().rev().find(|w| w.at < bans::start(text, word.at) && w.clause == word.clause);
+            let before = words.iter().rev().find(|w| w.at < words::start(text, word.at) && w.clause == word.clause);
             let noun = before.filter(|w| w.text.len() > 3 && !w.orders_anything());
             // What others of its kind are called as well says nothing.
             let shared = |noun: &Word| {
                 let others = words.iter().filter(|w| token(w) != name && alike(token(w)));
                 others.into_iter().any(|other| {
-                    let before = words.iter().rev().find(|w| w.at < bans::start(text, other.at));
+                    let before = words.iter().rev().find(|w| w.at < words::start(text, other.at));
                     before.is_some_and(|w| w.text == noun.text)
                 })
             };

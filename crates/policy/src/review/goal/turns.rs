@@ -183,7 +183,7 @@ fn goes_out(words: &[Word], at: usize, text: &str) -> bool {
         near().zip(near().skip(1)).any(|(lead, next)| has(leads, &lead.text) && whom(next))
     };
     if has("line note mail email message word heads summary", &word.text) && has("a one short brief quick", before(1)) {
-        let address = |word: &Word| channel(word) || super::bans::token(text, word.at).contains('@');
+        let address = |word: &Word| channel(word) || super::words::token(text, word.at).contains('@');
         return led("to in", &address) || (before(2) == "as" && near().next().is_some_and(|w| w.text == "to"));
     }
     // "Summary of the open cases, into #support"
@@ -200,7 +200,7 @@ fn goes_to_somebody(words: &[Word], at: usize, text: &str) -> bool {
     let next = |n: usize| words.get(at + n);
     let to = next(1).is_some_and(|word| word.text == "to");
     let address = |word: &Word| {
-        super::bans::token(text, word.at).contains('@') || text.get(..word.at).is_some_and(|t| t.ends_with('#'))
+        super::words::token(text, word.at).contains('@') || text.get(..word.at).is_some_and(|t| t.ends_with('#'))
     };
     // "The list goes to Mira, mira@…"
     let named = |n: usize| next(n).filter(|word| words.get(at).is_some_and(|goes| goes.sentence == word.sentence));
@@ -223,8 +223,8 @@ pub(super) fn read(words: &mut [Word], text: &str) {
         if !channel {
             continue;
         }
-        let name = words.get(i).map_or("", |word| super::bans::token(text, word.at));
-        let after = |word: &&mut Word| super::bans::token(text, word.at) != name;
+        let name = words.get(i).map_or("", |word| super::words::token(text, word.at));
+        let after = |word: &&mut Word| super::words::token(text, word.at) != name;
         let mut rest = words.iter_mut().skip(i + 1).skip_while(|word| !after(word)).take(6);
         let wants =
             rest.next().is_some_and(|word| has("would wants want should needs need likes asks asked", &word.text));
@@ -254,6 +254,20 @@ pub(super) fn read(words: &mut [Word], text: &str) {
             && let Some(word) = words.get_mut(i)
         {
             (word.means, word.name, word.subordinate) = (Some("post"), false, false);
+        }
+    }
+    // "Two bills over 212 EUR and 96 EUR, both to the IBAN I typed in"
+    for i in 0..words.len() {
+        let Some([to, the, account]) = words.get(i..i + 3) else { continue };
+        let sentence = |word: &&Word| word.sentence == to.sentence;
+        let place = to.text == "to" && has("the this our my", &the.text) && has("iban account", &account.text);
+        let money = |word: &Word| has("eur euro euros usd dollars gbp pounds chf nok sek dkk", &word.text);
+        if place
+            && words.iter().filter(sentence).any(money)
+            && !words.iter().filter(sentence).any(Word::orders_anything)
+            && let Some(word) = words.get_mut(i)
+        {
+            (word.means, word.name, word.subordinate) = (Some("pay"), false, false);
         }
     }
     // What is not to be left lying around is to be removed.
@@ -295,7 +309,9 @@ fn meaning(words: &[Word], at: usize) -> Option<&'static str> {
     let all = || {
         words.iter().take(at).any(|w| w.sentence == first.sentence && has("whatever everything all anything", &w.text))
     };
-    if has("goes go", &first.text) && next(1).is_none_or(|word| word.clause != first.clause) && all() {
+    // "I look at them before anything goes" waits.
+    let awaited = || words.iter().take(at).rev().take(3).any(|w| has("before until", &w.text));
+    if has("goes go", &first.text) && next(1).is_none_or(|word| word.clause != first.clause) && all() && !awaited() {
         return Some("remove");
     }
     // "Four replicas instead of two"

@@ -7,6 +7,7 @@ use countersign_plan::verdict::{Code, Decision, Reason};
 
 use super::kinds::Kind;
 use super::vocabulary::{EXPLAINING, PLAIN, PUBLISHING};
+use super::wanted::names_others;
 use super::words::{Goal, has};
 use super::{Wishes, by_name, is_named, names, parts};
 use crate::effects::{By, Touch};
@@ -37,9 +38,11 @@ pub(in crate::review) fn unasked(request: &Request<'_>, prepared: &Prepared<'_>,
         let public = || PUBLISHERS.iter().any(|part| parts(prepared.step.action.as_str()).any(|own| own == *part));
         let unsaid =
             |kind: &Kind| *kind == Kind::Tell && public() && !words.iter().any(|w| !w.negated && w.is(PUBLISHING));
-        let is_unasked = |kind: &Kind| (!asked.contains(kind) || unsaid(kind)) && !told.contains(kind);
+        // "Send Ines the texts of the complaints" answers none of those who wrote them.
+        let answers = |kind: &Kind| *kind == Kind::Tell && answers_somebody(prepared);
+        let is_unasked = |kind: &Kind| (!asked.contains(kind) || unsaid(kind) || answers(kind)) && !told.contains(kind);
         let Some(kind) = Kind::of(touch.effect).filter(is_unasked) else { continue };
-        if is_named(goal, prepared, touch)
+        if (!answers(&kind) && is_named(goal, prepared, touch))
             || words
                 .iter()
                 .any(|w| w.orders() && !has(PLAIN, &w.text) && by_name(prepared.step.action.as_str(), &w.text))
@@ -69,6 +72,14 @@ pub(in crate::review) fn unasked(request: &Request<'_>, prepared: &Prepared<'_>,
         reasons.push(Reason::new(Code::GoalUnasked, decision, message));
     }
     reasons
+}
+
+/// Whether the step answers whoever wrote something, where the goal names others as those who are to hear of it.
+fn answers_somebody(prepared: &Prepared<'_>) -> bool {
+    let answers = |part: String| has("reply answer respond", &part);
+    parts(prepared.step.action.as_str()).any(answers)
+        && names_others(&prepared.goal)
+        && !prepared.goal.writes_to_somebody()
 }
 
 /// A thing of which the goal only says how it is, where it asks something of another one of its kind.

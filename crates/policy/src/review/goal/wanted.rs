@@ -138,7 +138,7 @@ impl super::Wishes {
 }
 
 /// Whether the goal says to whom something is to be sent, so that nobody else is meant.
-fn names_others(wishes: &super::Wishes) -> bool {
+pub(super) fn names_others(wishes: &super::Wishes) -> bool {
     let addressed =
         |word: &str| word.split_once('@').is_some_and(|(name, host)| !name.is_empty() && host.contains('.'));
     let channel =

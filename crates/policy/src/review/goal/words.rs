@@ -3,7 +3,7 @@
 //! A few English word stems and their places in a sentence, nothing more. A word asks where a person would give an order with it:
 //! not after a negation, not in a question or condition, not as the name of a thing ("the report", "my order").
 
-use super::{bans, turns};
+use super::turns;
 use crate::lists;
 use crate::paths::fold;
 
@@ -34,7 +34,7 @@ const VERBS: &str = "work succeed pass hold fit match agree succeeded held";
 
 /// What something is when a condition holds.
 pub(super) const STATES: &str = "same equal identical done there green fine ok okay good ready finished complete empty gone clean through \
-    available valid right correct sound intact in safe confirmed approved";
+    available valid right correct sound intact in safe confirmed approved pending waiting unpaid overdue expired missing broken open closed";
 
 /// Words with which "that" is what was said before.
 const BACK_TO: &str = "after before with upon by";
@@ -93,6 +93,8 @@ pub(super) struct Goal {
     pub(super) text: String,
     /// In order.
     pub(super) words: Vec<Word>,
+    /// What it only speaks of.
+    pub(super) withheld: Vec<std::ops::Range<usize>>,
 }
 
 impl Goal {
@@ -145,7 +147,11 @@ impl Goal {
             // "Once they are the same throw it away": nor does it go on after what something has to be.
             let stated = has(STATES, previous)
                 && words.iter().rev().skip(1).take(3).any(|word| has("is are was were be", &word.text))
-                && words.iter().rev().take(6).any(|word| has("when if once", &word.text) && word.clause == clause);
+                && words
+                    .iter()
+                    .rev()
+                    .take(6)
+                    .any(|word| has("when if once where", &word.text) && word.clause == clause);
             subordinate = subordinate && !(then || stated || (fourth && said && verb));
             // "I'll answer them myself", "Lucie will try it": who says who does it does not ask for it. "Will you" asks.
             subordinate |= matches!(one, "ll" | "will") && !begins && previous != "you";
@@ -205,11 +211,11 @@ impl Goal {
         by_oneself(&mut words);
         nouns(&mut words, &text);
         turns::read(&mut words, &text);
-        // What is quoted is a text, and orders nothing.
         for word in &mut words {
+            // What is quoted is a text, and orders nothing.
             word.name |= quoted(&text, word.at);
         }
-        Self { text, words }
+        Self { text, words, withheld: Vec::new() }
     }
 }
 
@@ -242,7 +248,7 @@ fn nouns(words: &mut [Word], text: &str) {
         // "Mail M-12 from the club has the dates"
         let told = || {
             let mut rest = words.iter().skip(i + 1).skip_while(|next| {
-                bans::token(text, next.at).contains(|c: char| c.is_ascii_digit()) && next.clause == word.clause
+                token(text, next.at).contains(|c: char| c.is_ascii_digit()) && next.clause == word.clause
             });
             rest.next().is_some_and(|next| has(OF_THINGS, &next.text) && next.clause == word.clause)
         };
@@ -250,7 +256,7 @@ fn nouns(words: &mut [Word], text: &str) {
             continue;
         }
         let asks = before.is_some_and(|word| has("please then and you to just also now or kindly", &word.text));
-        let next = words.get(i + 1).map_or("", |next| bans::token(text, next.at));
+        let next = words.get(i + 1).map_or("", |next| token(text, next.at));
         let id = next.contains(|c: char| c.is_ascii_digit())
             && next.contains(char::is_alphabetic)
             && !next.contains(['@', '/', '.']);
@@ -341,4 +347,20 @@ fn split(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let parts = parts.flat_map(|part| part.split(if part == "&" { ' ' } else { '&' })).filter(|word| !word.is_empty());
     // A part of a text is where its bytes are.
     parts.map(move |word| (word.as_ptr() as usize - text.as_ptr() as usize, if word == "&" { "and" } else { word }))
+}
+
+/// Where the whole name begins that has the word at `at`.
+pub(super) fn start(text: &str, at: usize) -> usize {
+    token(text, at).as_ptr() as usize - text.as_ptr() as usize
+}
+
+/// The whole name, with the signs in it, that has the word at `at`.
+pub(super) fn token(text: &str, at: usize) -> &str {
+    let apart = |c: char| c.is_whitespace() || "'\"`(),;!?".contains(c);
+    let start = text
+        .get(..at)
+        .and_then(|s| s.rfind(apart))
+        .map_or(0, |i| i + text.get(i..).and_then(|s| s.chars().next()).map_or(1, char::len_utf8));
+    let end = text.get(at..).and_then(|s| s.find(apart)).map_or(text.len(), |i| at + i);
+    text.get(start..end).unwrap_or("").trim_end_matches(['.', ':'])
 }
