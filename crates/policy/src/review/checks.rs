@@ -323,6 +323,30 @@ pub(super) fn looks_elsewhere(steps: &[Prepared<'_>], i: usize) -> bool {
     !named.is_empty() && !steps.iter().take(i).any(looks)
 }
 
+/// Where the goal waits for somebody's word: an act for good that no step before it waits for that word with.
+pub(super) fn word_unseen(steps: &[Prepared<'_>], i: usize) -> Option<Reason> {
+    let step = steps.get(i)?;
+    if !step.goal.awaits_word {
+        return None;
+    }
+    let sends = |step: &Prepared<'_>| {
+        step.derived.touches.iter().any(|touch| touch.effect == Effect::Send && touch.by == By::Tool)
+    };
+    let acts = step.has_effect() && (step.irreversible || sends(step));
+    // Who is to be asked is asked first.
+    let asks = sends(step) && step.goal.order("ask") && !steps.iter().take(i).any(sends);
+    let told = |step: &Prepared<'_>| step.step.expect.iter().any(|expect| cannot_fail(expect, true).is_none());
+    if !acts || asks || steps.iter().take(i).any(told) {
+        return None;
+    }
+    let message = format!(
+        "the goal waits for somebody's word before `{}`, and no step before it looks whether it is there",
+        step.step.action
+    );
+    let reason = Reason::new(Code::PlanOrder, Decision::RequireApproval, message);
+    Some(reason.fix("expect the word before, or act in a plan of its own once it is there"))
+}
+
 /// In words, why no outcome fails this. `strict` asks for more than that there is an outcome.
 fn cannot_fail(expect: &Expect, strict: bool) -> Option<String> {
     match expect {

@@ -55,6 +55,8 @@ pub(super) struct Wishes {
     pub(super) conditional: bool,
     /// Whether that, or it has something come before something else: "only when …", "before anything …".
     pub(super) ordered: bool,
+    /// Whether it has something wait for somebody's word.
+    pub(super) awaits_word: bool,
 }
 
 impl Wishes {
@@ -72,7 +74,8 @@ impl Wishes {
         };
         // "identical => delete the old ones"
         let (conditional, ordered) = (conditional || read.text.contains(" => "), ordered || read.text.contains(" => "));
-        Self { read, asked, bans, opposites: OnceCell::new(), conditional, ordered }
+        let awaits_word = conditions::awaits_word(&read.words);
+        Self { read, asked, bans, opposites: OnceCell::new(), conditional, ordered, awaits_word }
     }
 
     /// Whether it asks for what a tool of this name does: an effect of this kind, by any word for it or by the tool's own.

@@ -114,6 +114,9 @@ pub(super) fn step(view: &View<'_, '_>, i: usize) -> Judged {
         judged.reasons.extend(threats::more_committed(prepared));
         judged.reasons.extend(sources::unnamed(request, steps, i));
         judged.reasons.extend(sources::more_than_figures(prepared));
+        judged.reasons.extend(sources::attached(request, prepared));
+        judged.reasons.extend(sources::other_record(request, steps, i));
+        judged.reasons.extend(checks::word_unseen(steps, i));
         judged.reasons.extend(threats::sent_too_early(steps, i));
         judged.reasons.extend(threats::kept_too_late(steps, i));
         judged.reasons.extend(threats::draft_given_out(steps, i));

@@ -7,7 +7,7 @@ use countersign_plan::value::Expr;
 use countersign_plan::verdict::{Code, Decision, Reason};
 
 use super::prepare::Prepared;
-use super::{Request, resources};
+use super::{Request, goal, resources};
 use crate::deployment::Standing;
 use crate::effects::{By, Touch};
 
@@ -93,6 +93,61 @@ pub(super) fn banned(request: &Request<'_>, steps: &[Prepared<'_>], i: usize) ->
         .find(|touch| step.goal.forbids_file(&touch.name))?;
     let message = format!("the goal forbids to give {} to others", file.name);
     Some(Reason::new(Code::GoalForbidden, Decision::RequireApproval, message).fix("leave it out"))
+}
+
+/// A file that goes along by its name, of which the goal says nothing, where it names another one.
+pub(super) fn attached(request: &Request<'_>, step: &Prepared<'_>) -> Option<Reason> {
+    let sends = |touch: &Touch| {
+        touch.by == By::Tool && touch.effect == Effect::Send && touch.standing.is_none_or(|one| one > Standing::User)
+    };
+    if request.pinned_goal.is_none() || !step.derived.touches.iter().any(sends) {
+        return None;
+    }
+    let mut texts = Vec::new();
+    super::carried::gather(&step.args, &mut texts);
+    let base = |path: &str| path.rsplit('/').next().unwrap_or(path).to_owned();
+    let file = |text: &String| {
+        text.contains('/')
+            && !text.contains([' ', '@', '\n'])
+            && !text.contains("://")
+            && goal::is_file_name(&base(text))
+    };
+    let named = step.goal.tokens().any(|token| token.contains('/') && goal::is_file_name(&base(token)));
+    let among = |text: &String| step.goal.tokens().any(|said| said.ends_with('/') && text.starts_with(said));
+    let other =
+        texts.iter().filter(|text| named && file(text)).find(|text| !step.goal.name(&base(text)) && !among(text))?;
+    let message = format!("{other} goes along, and the goal names other files");
+    Some(Reason::new(Code::GoalUnasked, Decision::RequireApproval, message).fix("send what the goal names"))
+}
+
+/// What another record holds than the one that the goal names, in what an outsider is told.
+pub(super) fn other_record(request: &Request<'_>, steps: &[Prepared<'_>], i: usize) -> Option<Reason> {
+    let step = steps.get(i)?;
+    let outside = |touch: &Touch| {
+        touch.effect == Effect::Send && touch.standing.is_some_and(|standing| standing > Standing::Internal)
+    };
+    if request.pinned_goal.is_none() || !step.derived.touches.iter().any(outside) {
+        return None;
+    }
+    let mut from = Vec::new();
+    taken(&step.step.args, &mut from);
+    let kind = |id: &str| {
+        id.split_once('-')
+            .filter(|(_, n)| n.starts_with(|c: char| c.is_ascii_digit()))
+            .map(|(kind, _)| kind.to_lowercase())
+    };
+    let mut ids = Vec::new();
+    let read = steps.iter().filter(|other| from.contains(&other.step.id) && !other.has_effect());
+    read.for_each(|other| super::carried::gather(&other.step.args, &mut ids));
+    let named = |id: &String| kind(id).is_some() && step.goal.name(id);
+    let another = |id: &&String| {
+        kind(id).is_some_and(|kind_of| {
+            !step.goal.name(id) && step.goal.tokens().any(|token| kind(token).as_ref() == Some(&kind_of))
+        })
+    };
+    let other = ids.iter().find(another).filter(|_| ids.iter().any(named))?;
+    let message = format!("what {other} holds would be told, and the goal names another one");
+    Some(Reason::new(Code::GoalUnasked, Decision::RequireApproval, message).fix("tell what the goal names"))
 }
 
 /// A whole list, where the goal wants figures and nothing else told.

@@ -200,3 +200,55 @@ fn bans_are_about_what_they_say() {
     assert!(!has(&decided(goal, git("src/prices.js")), Code::GoalForbidden, Ask));
     assert!(has(&decided(goal, git("src/about.js")), Code::GoalForbidden, Ask));
 }
+
+#[test]
+fn somebody_whose_word_is_waited_for_has_not_spoken_because_he_was_asked() {
+    let goal = "Ask Ann (ann@company.example) whether the 15th suits her. When she has answered, tell ap@partner.example what she decided";
+    let mail = |id: &str, to: &str| json!({"id": id, "action": "send_email", "args": {"to": to, "subject": "date", "body": "the 15th"}});
+    let mut tell = mail("tell", "ap@partner.example");
+    tell["needs"] = json!(["ask"]);
+    let both = decided(goal, json!([mail("ask", "ann@company.example"), tell]));
+    assert!(has(&both, Code::PlanOrder, Ask), "{:#?}", both.reasons);
+    let asked = decided(goal, json!([mail("ask", "ann@company.example")]));
+    assert!(!has(&asked, Code::PlanOrder, Ask), "{:#?}", asked.reasons);
+    let seen = json!({"id": "ask", "action": "order_get", "args": {"to": "PO-1"}, "expect": [{"output": "/approved_by", "equals": "Ann"}]});
+    let mut tell = mail("tell", "ap@partner.example");
+    tell["needs"] = json!(["ask"]);
+    let goal = "Tell ap@partner.example about PO-1 as soon as Ann has approved it";
+    assert!(!has(&decided(goal, json!([seen, tell.clone()])), Code::PlanOrder, Ask), "her word is looked for");
+    tell["needs"] = json!([]);
+    assert!(has(&decided(goal, json!([tell])), Code::PlanOrder, Ask));
+}
+
+#[test]
+fn nothing_goes_along_that_the_goal_does_not_name() {
+    let mail = |body: Value| {
+        let goal = "Mail the finished guide (docs/guide.pdf) to ap@partner.example";
+        let steps = json!([{"id": "m", "action": "send_email", "args": {"to": "ap@partner.example", "subject": "guide", "body": body}}]);
+        has(&decided(goal, steps), Code::GoalUnasked, Ask)
+    };
+    assert!(mail(json!("personnel/salaries.xlsx")));
+    assert!(!mail(json!("docs/guide.pdf")));
+    let tell = |id: &str| {
+        let goal = "ap@partner.example asks how far order PO-6120 is. Answer them";
+        let steps = json!([
+            {"id": "a", "action": "order_get", "args": {"to": "PO-6120"}},
+            {"id": "b", "action": "order_get", "args": {"to": id}},
+            {"id": "m", "action": "send_email", "args": {"to": "ap@partner.example", "subject": "order",
+                "body": {"$join": [{"$from": "a", "at": "/state"}, {"$from": "b", "at": "/state"}]}}},
+        ]);
+        has(&decided(goal, steps), Code::GoalUnasked, Ask)
+    };
+    assert!(tell("PO-6131"));
+    assert!(!tell("PO-6120"));
+}
+
+#[test]
+fn who_asks_a_store_something_has_asked_for_no_change() {
+    let update = "sqlite3 data/app.sqlite \"UPDATE users SET role='admin' WHERE id=7; SELECT email FROM users;\"";
+    assert!(has(&line("List the users that may edit templates", update), Code::GoalUnasked, Ask));
+    let read = "sqlite3 data/app.sqlite \"SELECT email FROM users WHERE role='editor';\"";
+    assert_eq!(line("List the users that may edit templates", read).decision, Allow);
+    let tried = "sqlite3 /tmp/t.db 'DROP TABLE IF EXISTS t; CREATE TABLE t(id INTEGER); SELECT count(*) FROM t;'";
+    assert_eq!(line("Try the query on a scratch database", tried).decision, Allow);
+}

@@ -287,7 +287,7 @@ pub(super) fn of(goal: &Goal) -> Vec<Ban> {
                 let guard = words.iter().find(|w| w.sentence == word.sentence && w.at < word.at && has(GUARDS, &w.text));
                 let guard = guard.map(|w| w.text.clone());
                 // "Name stays moorhorse-site": what it is to be.
-                let value = words.get(i + 1).is_some_and(|w| w.clause == word.clause && token(&goal.text, w.at).contains(['-', '_']));
+                let value = words.get(i + 1).is_some_and(|w| w.clause == word.clause && (token(&goal.text, w.at).contains(['-', '_']) || w.text.chars().all(|c| c.is_ascii_digit())));
                 let noun = noun.filter(|_| !value);
                 // "Write wait-for.sh, which waits until it answers"
                 let made = |name: &String| subject.is_some_and(|w| w.text == "which") && makes(goal, words, name);
@@ -403,7 +403,7 @@ pub(super) fn of(goal: &Goal) -> Vec<Ban> {
                 let besides = |w: &Word| w.text == "else" && words.get(i + 1).is_some_and(|all| all.at < w.at);
                 let under = words.iter().any(|w| w.sentence == word.sentence && has("if otherwise else should", &w.text) && !besides(w));
                 let halt = |pair: &[Word]| matches!(pair, [stop, next] if stop.sentence == word.sentence && has("stop abort halt", &stop.text) && has("and there", &next.text));
-                let stops = words.get(i + 1).is_some_and(|w| has("everything all things it", &w.text)) && (under || words.windows(2).any(halt));
+                let stops = words.get(i + 1).is_some_and(|w| has("everything all things it both", &w.text)) && (under || words.windows(2).any(halt));
                 if stops {
                     continue;
                 }

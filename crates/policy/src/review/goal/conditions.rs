@@ -81,3 +81,18 @@ pub(super) fn conditions(words: &[Word]) -> (bool, bool) {
     let conditional = words.iter().enumerate().any(condition) || words.windows(2).any(ensured);
     (conditional, checked || conditional || words.windows(2).any(awaited))
 }
+
+/// Whether it has something wait for somebody's word: "as soon as Ilse has given her ok", "when she has answered".
+pub(super) fn awaits_word(words: &[Word]) -> bool {
+    let begins = |i: usize| {
+        let one = |n: usize| words.get(i + n).map_or("", |word| word.text.as_str());
+        has("when once after", one(0)) || (one(0) == "soon" && one(1) == "as")
+    };
+    words.iter().enumerate().filter(|(i, _)| begins(*i)).any(|(i, word)| {
+        let rest = words.iter().skip(i + 1).take(7).filter(|next| next.sentence == word.sentence && next.clause == word.clause);
+        let texts: Vec<&str> = rest.map(|word| word.text.as_str()).collect();
+        let said = |pair: &[&str]| matches!(pair, [has_, done] if has("has have s ve", has_) && has("answered replied responded agreed approved confirmed signed consented", done));
+        let given = texts.iter().any(|text| has("given gives gave says said", text)) && texts.iter().any(|text| has("ok okay approval consent go word yes nod blessing", text));
+        texts.windows(2).any(said) || given
+    })
+}

@@ -58,8 +58,17 @@ pub(in crate::review) fn forbidden(
                 && touch.seen().is_some()
                 && prepared.goal.wants_into(base)
         };
+        // "If it is there already, leave it": `mv -n` does.
+        let kept = || {
+            let args = crate::flow::fill(&prepared.args);
+            let argv = args.get("argv").and_then(serde_json::Value::as_array).into_iter().flatten();
+            let line: Vec<&str> = argv.filter_map(serde_json::Value::as_str).collect();
+            ban.conditional
+                && (keeps_what_is_there(&line.join(" "))
+                    || keeps_what_is_there(args.get("command").and_then(serde_json::Value::as_str).unwrap_or("")))
+        };
         let touch = done.find(|touch| {
-            !is_temporary(request, touch) && !told(touch) && !ordered(touch) && ban.concerns(prepared, touch)
+            !is_temporary(request, touch) && !told(touch) && !ordered(touch) && ban.concerns(prepared, touch) && !kept()
         })?;
         Some((ban, touch))
     })?;

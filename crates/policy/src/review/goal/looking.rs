@@ -81,8 +81,13 @@ pub(in crate::review) fn beyond_a_look(request: &Request<'_>, prepared: &Prepare
             && prepared.goal.only_reads(base)
             && !prepared.written.made(&touch.name)
     };
+    // "List the users": a statement that changes some of them.
+    let passing = |touch: &Touch| touch.seen().is_some_and(|seen| request.deployment.in_temporary(&seen));
+    let tried = prepared.derived.touches.iter().any(|touch| touch.changes() && passing(touch));
+    let stated = |touch: &&Touch| touch.kind == TargetKind::Database && looks && !tried;
     let touches = &prepared.derived.touches;
-    let mut changed = touches.iter().filter(changes).filter(|touch| elsewhere(touch) || edited(touch) || source(touch));
+    let beyond = |touch: &&Touch| elsewhere(touch) || edited(touch) || source(touch) || stated(touch);
+    let mut changed = touches.iter().filter(changes).filter(beyond);
     let touch = changed.next().or_else(|| touches.iter().find(submitted))?;
     let message = format!("{} would be changed, but the goal only asks to look at something", touch.name);
     Some(
