@@ -162,7 +162,11 @@ impl Machine<'_> {
                     i += command.len() + 1;
                     self.on_found(&roots, filtered, &name, &command);
                 }
-                "-delete" => self.removes_found(&roots, filtered, &name),
+                "-delete" => {
+                    // What lies in the folder, and not the folder.
+                    let deeper = before.windows(2).any(|pair| matches!(pair, [option, depth] if option.constant() == Some("-mindepth") && depth.constant() != Some("0")));
+                    self.removes_found(&roots, filtered, deeper, &name);
+                }
                 "-fprint" | "-fprint0" | "-fls" => {
                     if let Some(file) = expression.get(i) {
                         self.touch_path(Effect::Update, file, false);
@@ -223,7 +227,7 @@ impl Machine<'_> {
         if name.names.len() > 1 && self.is_root(root) { vec![root.all_below()] } else { found(root, name) }
     }
 
-    fn removes_found(&mut self, roots: &[Word], filtered: bool, name: &Named) {
+    fn removes_found(&mut self, roots: &[Word], filtered: bool, deeper: bool, name: &Named) {
         for root in roots {
             if self.paths(root).iter().any(|path| path == "/") {
                 self.find(FindingKind::DestroysSystem, "`find` removes what it finds on the whole machine");
@@ -232,6 +236,8 @@ impl Machine<'_> {
             let before = std::mem::replace(&mut self.narrowed, narrowed);
             if filtered {
                 self.found(root, name).iter().for_each(|target| self.touch_path(Effect::Delete, target, true));
+            } else if deeper && !self.is_root(root) {
+                self.touch_path(Effect::Delete, &root.all_below(), true);
             } else {
                 self.touch_path(Effect::Delete, root, true);
             }

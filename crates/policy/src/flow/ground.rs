@@ -155,22 +155,28 @@ impl<'a> Grounds<'a> {
         let name = said.at.segments().iter().rev().find(|s| s.parse::<usize>().is_err()).map_or("", String::as_str);
         match said.value {
             Value::Bool(set) => self.flag(name, *set, said.tool).map(Into::into),
-            Value::Number(number) if !is_id(name) => self.number(number.as_f64()?).map(Into::into),
-            Value::Number(number) => self.numbered(&number.to_string()).map(Into::into),
+            Value::Number(number) if !is_id(name) => {
+                let named = || self.numbered(name, &number.to_string());
+                self.number(number.as_f64()?).or_else(named).map(Into::into)
+            }
+            Value::Number(number) => self.numbered(name, &number.to_string()).map(Into::into),
             Value::String(text) => self.text(name, text, said).map(Into::into),
             Value::Null | Value::Array(_) | Value::Object(_) => None,
         }
     }
 
     /// A number by which people call one of many things: "#812", "PR 97".
-    fn numbered(&self, number: &str) -> Option<Range<usize>> {
-        const THINGS: &str = "pr mr request issue ticket case order invoice bill job run build number no";
+    fn numbered(&self, name: &str, number: &str) -> Option<Range<usize>> {
+        const THINGS: &str =
+            "pr mr pull request issue ticket thread page case order invoice bill job run build number no";
         let sharp = find_whole(&self.goal, &format!("#{number}")).map(|range| range.start + 1..range.end);
         sharp.or_else(|| {
             let range = find_whole(&self.goal, number)?;
             let before = self.goal.get(..range.start)?.trim_end().trim_end_matches('.');
             let word = before.rsplit(|c: char| !c.is_alphanumeric()).next()?;
-            THINGS.split(' ').any(|thing| thing == word).then_some(range)
+            // "Thread 56110", for an argument of that name.
+            let own = word.len() > 2 && name.split(['_', '-']).any(|part| part == word);
+            (own || THINGS.split(' ').any(|thing| thing == word)).then_some(range)
         })
     }
 
@@ -490,6 +496,8 @@ mod tests {
             ("Book it on 2 March, 9 to 10 in the morning", json!({"start": "2026-03-02T09:00"})),
             ("Move it to May 4, at three.", json!({"start": "2026-05-04 15:00"})),
             ("On 4 May from 14-16", json!({"until": "2026-05-04T16:00"})),
+            ("Ilse needs it on 2 June 2026, 9 to 17, please", json!({"end": "2026-06-02T17:00"})),
+            ("Thread 56110: they'd like it", json!({"thread": 56110})),
             ("Crew 2 shall look at it", json!({"crew": "crew-2"})),
             ("Put category G to 32", json!({"category": "G"})),
             ("Take one out of stock (-1)", json!({"delta": -1})),
@@ -525,6 +533,8 @@ mod tests {
             ("What do we do on June 13?", json!({"amount": 13})),
             ("Pay BILL-900", json!({"amount": 900})),
             ("Refund 3 orders", json!({"id": 3})),
+            ("Pay 56110 for thread B", json!({"thread_id": 56110})),
+            ("On 2 June 2026 move 9 to 17 boxes", json!({"end": "2026-06-02T17:00"})),
             ("Lunch on May 15th", json!({"date": "2024-05-16"})),
             ("Lunch on 2024-05-15 at 10:00", json!({"start": "2024-05-15 11:00"})),
             ("Give Sam read access", json!({"role": "owner"})),

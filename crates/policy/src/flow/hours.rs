@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::moments::{NUMBERS, Words, position};
+use super::moments::{MONTHS, NUMBERS, Words, position};
 use crate::lists;
 
 /// Words before an hour,
@@ -15,6 +15,9 @@ const BETWEEN: &str = "to and till until";
 const AFTER: &str = "to till until and in on for uhr today tomorrow tonight sharp every each with the utc cet local this next of \
     monday tuesday wednesday thursday friday saturday sunday instead please o oclock";
 
+/// Words for a day.
+const DAYS: &str = "day days monday tuesday wednesday thursday friday saturday sunday today tomorrow weekday weekdays";
+
 /// Minutes after midnight, each with the place where it is said.
 pub(super) fn read(goal: &str, words: &Words<'_>) -> Vec<(i64, Range<usize>)> {
     let text = Text { goal, words };
@@ -22,7 +25,7 @@ pub(super) fn read(goal: &str, words: &Words<'_>) -> Vec<(i64, Range<usize>)> {
     let mut i = 0;
     while i < words.len() {
         let last = text.hour(i).map_or(i, |_| text.end_of_span(i));
-        let led = i.checked_sub(1).is_some_and(|before| has(BEFORE, text.word(before)));
+        let led = i.checked_sub(1).is_some_and(|before| has(BEFORE, text.word(before))) || text.is_day_long(i, last);
         let part = text.part_of_day(last);
         if text.hour(i).is_some() && (led || part.is_some()) && text.is_clear(last) {
             for at in if last == i { vec![i] } else { vec![i, last] } {
@@ -80,6 +83,18 @@ impl Text<'_> {
         let to = if dash { i + 1 } else { i + 2 };
         let spans = dash || (self.gap(i).trim().is_empty() && has(BETWEEN, self.word(i + 1)));
         if spans && self.hour(to).is_some() { to } else { i }
+    }
+
+    /// "2 June 2026, 9 to 17": of a span in the order of a day nothing else is meant, behind a day.
+    fn is_day_long(&self, from: usize, to: usize) -> bool {
+        let (Some(first), Some(last)) = (self.hour(from), self.hour(to)) else { return false };
+        let before = from.checked_sub(1).map_or("", |i| self.word(i));
+        let year = before.len() == 4 && before.starts_with("20");
+        let day = year
+            || MONTHS.contains(&before)
+            || has(DAYS, before)
+            || (before.len() <= 2 && before.parse::<u8>().is_ok());
+        to > from && day && (6..22).contains(&first) && first < last
     }
 
     /// Whether nothing is counted: the sentence goes on otherwise, or ends.

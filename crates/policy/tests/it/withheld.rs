@@ -252,3 +252,25 @@ fn who_asks_a_store_something_has_asked_for_no_change() {
     let tried = "sqlite3 /tmp/t.db 'DROP TABLE IF EXISTS t; CREATE TABLE t(id INTEGER); SELECT count(*) FROM t;'";
     assert_eq!(line("Try the query on a scratch database", tried).decision, Allow);
 }
+
+#[test]
+fn notes_in_a_file_are_all_that_a_look_changes() {
+    let land = json!([{"id": "s", "action": "job_set_status", "args": {"to": "J-1931", "status": "done"}}]);
+    let look = "Review J-1931: do the tests cover it? Write your notes to reviews/1931.md, I decide tonight";
+    assert_ne!(decided(look, land.clone()).decision, Allow);
+    assert_eq!(decided("Review J-1931 and set its status to done", land).decision, Allow);
+}
+
+#[test]
+fn what_lies_in_a_folder_goes_and_the_folder_stays() {
+    let steps = |command: &str| {
+        json!([
+            {"id": "w", "action": "execute_command", "args": {"command": command}, "rollback": "snapshot"},
+            {"id": "l", "action": "execute_command", "args": {"command": "ls -A scans/tmp | wc -l"}, "needs": ["w"]},
+        ])
+    };
+    let goal = "Empty scans/tmp, the folder itself stays";
+    assert!(!has(&decided(goal, steps("find scans/tmp -mindepth 1 -delete")), Code::PlanOrder, Ask));
+    assert!(has(&decided(goal, steps("find scans/tmp -delete")), Code::PlanOrder, Ask));
+    assert_eq!(line("Empty it", "find ~ -mindepth 1 -delete").decision, Block);
+}

@@ -217,7 +217,14 @@ fn confirmed(
             && wishes.only_speak_at(&said)
             && !spans().is_some_and(|spans| wishes.say_together(action, &spans))
     };
-    let asked = touches.iter().all(wanted) && !wishes.ask_for_opposite(action) && !only_spoken();
+    // "Review pull 1931 and write your notes to reviews/1931.md" changes nothing but that file.
+    let only_files = || {
+        let sets = |touch: &Touch| {
+            matches!(touch.effect, Effect::Update) && !is_path_kind(touch.kind) && touch.kind != TargetKind::Memory
+        };
+        touches.iter().any(sets) && !touches.iter().any(&noted) && wishes.only_write_files(action)
+    };
+    let asked = touches.iter().all(wanted) && !wishes.ask_for_opposite(action) && !only_spoken() && !only_files();
     // What the goal asks for once is done once; of payments and rights, whatever is written along with it.
     let pays = touches.iter().any(|touch| matches!(touch.effect, Effect::Pay | Effect::Admin));
     let decisive = |step: &Prepared<'_>| definition.controls.iter().map(|at| step.step.args.at(at)).collect::<Vec<_>>();

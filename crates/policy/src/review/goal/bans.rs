@@ -273,7 +273,9 @@ pub(super) fn of(goal: &Goal) -> Vec<Ban> {
                 });
                 let before = words.iter().take(i).rev().take_while(|w| w.sentence == word.sentence);
                 let numbered = before.map(|w| token(&goal.text, w.at)).find(|token| is_name(token)).map(str::to_owned);
-                let numbered = numbered.filter(|_| word.text != "waits" && next(1) != "wait");
+                // "Name stays moorhorse-site": what it is to be.
+                let value = words.get(i + 1).is_some_and(|w| w.clause == word.clause && (token(&goal.text, w.at).contains(['-', '_']) || w.text.chars().all(|c| c.is_ascii_digit())));
+                let numbered = numbered.filter(|_| !value && word.text != "waits" && next(1) != "wait");
                 // "As long as she has not answered, the limit stays"
                 let noun = subject.filter(|w| w.text.len() > 3 && !w.within && !has(WHATEVER, &w.text));
                 // "What is in the archive stays", "the one called venv stays" beside "venv-old".
@@ -286,8 +288,6 @@ pub(super) fn of(goal: &Goal) -> Vec<Ban> {
                 // "The audit trail above all has to stay on"
                 let guard = words.iter().find(|w| w.sentence == word.sentence && w.at < word.at && has(GUARDS, &w.text));
                 let guard = guard.map(|w| w.text.clone());
-                // "Name stays moorhorse-site": what it is to be.
-                let value = words.get(i + 1).is_some_and(|w| w.clause == word.clause && (token(&goal.text, w.at).contains(['-', '_']) || w.text.chars().all(|c| c.is_ascii_digit())));
                 let noun = noun.filter(|_| !value);
                 // "Write wait-for.sh, which waits until it answers"
                 let made = |name: &String| subject.is_some_and(|w| w.text == "which") && makes(goal, words, name);

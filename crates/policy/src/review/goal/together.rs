@@ -216,6 +216,26 @@ impl Wishes {
         words.iter().filter(named).any(|named| words.iter().any(|word| orders(word, named.clause)))
     }
 
+    /// Whether all that it orders beside looks and messages is written into files, and nothing is called as a tool of this name is.
+    pub(in crate::review) fn only_write_files(&self, tool: &str) -> bool {
+        let words = &self.read.words;
+        let makes = |word: &&Word| {
+            let kinds = || Kind::ALL.iter().filter(|kind| !matches!(kind, Kind::Look | Kind::Tell));
+            word.orders() && (word.is(super::ACTING) || kinds().any(|kind| word.is(kind.stems())))
+        };
+        let into_file = |word: &Word| {
+            let mut rest = words.iter().filter(|other| other.clause == word.clause && other.at > word.at);
+            word.is("write note put save keep store list record log")
+                && rest.any(|other| {
+                    let token = words::token(&self.read.text, other.at);
+                    token.contains('/') || super::is_file_name(token)
+                })
+        };
+        let mut made = words.iter().filter(makes).peekable();
+        let looks = words.iter().any(|word| word.asks || (word.orders() && word.is(super::LOOKING)));
+        looks && made.peek().is_some() && made.all(into_file) && !self.call(tool)
+    }
+
     /// Whether it says what is to be done where something fails, by a word of this tool's name: "should that fail, leave a note".
     pub(in crate::review) fn speak_after_failure(&self, tool: &str) -> bool {
         let words = &self.read.words;
