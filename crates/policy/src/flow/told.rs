@@ -4,7 +4,7 @@
 //! negation is left out. What is left is grammar and courtesy, which says nothing. So the planner, whatever it has read, can put nothing
 //! into such a text but a part of what the user said (FLOW.md, propagation rule 1).
 
-use crate::lists::has;
+use crate::lists::{self, has};
 use crate::paths::fold;
 
 /// The fewest words with a meaning: fewer are a name or an order, which is grounded as a whole or not at all.
@@ -34,14 +34,20 @@ pub(super) fn told(goal: &str, name: &str, text: &str) -> bool {
     all_told(goal, text) >= fewest
 }
 
-/// Whether a sentence of a text is about something else than the goal: of its words with a meaning hardly one is the goal's.
+/// Words of a sentence that says how something is to be decided from then on.
+const RULING: &str = "approv clear trust allow pay paid releas grant permit skip ignor never always any without amount sign ask confirm send \
+    forward not no must instruct order rule valid exempt";
+
+/// Whether a sentence of a text says how something is to be decided, and is about something else than the goal: of its words with a meaning
+/// hardly one is the goal's.
 pub(crate) fn strays(goal: &str, text: &str) -> bool {
     let (goal, text) = (fold(goal), fold(text));
     let said: Vec<&str> = words(&goal).collect();
     text.split(['.', '!', '?', ';', '\n']).any(|sentence| {
         let own: Vec<&str> = words(sentence).filter(|word| word.len() > 2 && !has(EMPTY, word)).collect();
         let told = own.iter().filter(|word| said.iter().any(|one| is_form(one, word))).count();
-        own.len() > FEWEST && told * 3 < own.len()
+        let rules = words(sentence).filter(|word| lists::begins(RULING, word)).count();
+        own.len() > FEWEST && told * 3 < own.len() && rules > 1
     })
 }
 

@@ -160,7 +160,10 @@ impl Part<'_> {
     }
 
     fn is_doubtful(&self) -> bool {
-        (self.words.iter().any(|word| has(DOUBTFUL, word)) || self.says("it is ended|is ended|it ended|ended it"))
+        // "Not complaining, I want to understand it" doubts nothing that is to be done.
+        let spoken = self.says("it|do|start|is|you|now|i");
+        (self.words.iter().any(|word| has(DOUBTFUL, word) && spoken)
+            || self.says("it is ended|is ended|it ended|ended it"))
             && !self.words.iter().any(|word| has(CERTAIN, word))
     }
 
@@ -237,7 +240,7 @@ fn withheld(text: &str) -> Vec<Range<usize>> {
             && (head().any(|part| part.holds() || part.says(WONDERING))
                 || (part.mark == ':' && head().any(Part::is_doubtful)))
         {
-            let asked = head().any(|part| part.says(WONDERING)) && !head().any(Part::holds);
+            let asked = !head().any(Part::holds);
             ranges.push(part.end..if asked { sentence_end() } else { text.len() });
             continue;
         }
