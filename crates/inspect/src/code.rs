@@ -251,9 +251,13 @@ impl Machine<'_> {
                 return;
             }
             // `getattr(node, "id", "")`: a member that is only looked at, by a plain name.
-            if member
-                .is_some_and(|member| !table.acts(&member) && !member.starts_with('_') && !table.has_member(&member))
-            {
+            if member.is_some_and(|member| {
+                !table.acts(&member)
+                    && !member.starts_with('_')
+                    && !table.has_member(&member)
+                    && !table.dynamic.contains(member.as_str())
+                    && !table.evaluators.contains(member.as_str())
+            }) {
                 return;
             }
             match constant {

@@ -33,5 +33,6 @@ fn name_of(tokens: &[Token]) -> Option<String> {
         }
     }
     let name = out.starts_with(char::is_alphabetic) && out.chars().all(|c| c.is_alphanumeric() || c == '_');
-    (tokens.len() % 2 == 1 && name).then_some(out)
+    let own = !matches!(out.as_str(), "constructor" | "prototype" | "apply" | "call" | "bind");
+    (tokens.len() % 2 == 1 && name && own).then_some(out)
 }

@@ -127,8 +127,12 @@ impl Machine<'_> {
             self.touch_path(Effect::Read, root, true);
         }
         let narrows = |expression: &[Word]| {
-            expression.iter().filter_map(Word::constant).any(|word| {
-                (WITH_TEXT.contains(&word) && !NO_FILTER.contains(&word))
+            expression.iter().enumerate().any(|(i, word)| {
+                let Some(word) = word.constant() else { return false };
+                // A name that anything has is no test: `-name '*'`, `-path '*'`.
+                let anything = matches!(word, "-name" | "-iname" | "-path" | "-ipath" | "-wholename" | "-iwholename")
+                    && expression.get(i + 1).is_some_and(|name| matches!(name.shown().as_str(), "*" | "**" | "./*"));
+                (WITH_TEXT.contains(&word) && !NO_FILTER.contains(&word) && !anything)
                     || WITH_FILE.contains(&word)
                     || matches!(word, "-empty" | "-nouser" | "-nogroup")
             })
@@ -236,7 +240,7 @@ impl Machine<'_> {
             let before = std::mem::replace(&mut self.narrowed, narrowed);
             if filtered {
                 self.found(root, name).iter().for_each(|target| self.touch_path(Effect::Delete, target, true));
-            } else if deeper && !self.is_root(root) {
+            } else if deeper && !self.is_root(root) && !self.paths(root).contains(&self.context.cwd) {
                 self.touch_path(Effect::Delete, &root.all_below(), true);
             } else {
                 self.touch_path(Effect::Delete, root, true);

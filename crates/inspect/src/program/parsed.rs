@@ -52,7 +52,9 @@ impl Machine<'_> {
         }
         let [target, link] = parsed.operands.as_slice() else { return };
         let (Some(to), Some(from)) = (target.constant(), link.constant()) else { return };
-        if let Some((folder, _)) = from.trim_end_matches('/').rsplit_once('/').filter(|_| !to.starts_with(['/', '~'])) {
+        // A name with a sign behind it is a folder, in which the link is made.
+        let within = from.strip_suffix('/').or_else(|| from.rsplit_once('/').map(|(folder, _)| folder));
+        if let Some(folder) = within.filter(|_| !to.starts_with(['/', '~'])) {
             let seen = Word::text(format!("{folder}/{to}"));
             parsed.operands = vec![seen, link.clone()];
         }

@@ -216,6 +216,7 @@ fn a_member_that_is_looked_at_runs_nothing() {
         "import os\ngetattr(os, 'system')('id')",
         "import shutil\ngetattr(shutil, 'rmtree')('/srv/x')",
         "import os, sys\ngetattr(os, sys.argv[1])()",
+        "import builtins\nf = getattr(builtins, 'eval')\nf(input())",
         "print(getattr(1, '__class__'))",
     ] {
         assert!(!python(code).is_clear(), "{code}");
@@ -276,4 +277,14 @@ fn a_link_leads_to_what_lies_beside_it() {
         hard.touches.iter().any(|touch| touch.name == "/home/user/project/data/a.txt"),
         "a hard link is named from here"
     );
+}
+
+#[test]
+fn what_every_name_has_and_what_lies_below_the_project_is_all_of_it() {
+    for line in ["find . -mindepth 1 -delete", "find . -name '*' -delete", "find . -delete"] {
+        let seen = inspect(line);
+        assert!(seen.touches.iter().any(|t| t.effect == Effect::Delete && t.name == "/home/user/project"), "{line}");
+    }
+    let below = inspect("find build -mindepth 1 -delete");
+    assert!(!below.touches.iter().any(|t| t.effect == Effect::Delete && t.name == "/home/user/project/build"));
 }

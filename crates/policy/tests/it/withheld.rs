@@ -179,6 +179,9 @@ fn a_list_of_things_goes_as_a_whole() {
         assert_eq!(void(id), Allow, "{id}");
     }
     assert_ne!(void("F-773"), Allow);
+    let steps = json!([{"id": "v", "action": "fob_void", "args": {"to": "F-772"}, "irreversible": true}]);
+    let goal = "Void the fob F-771, F-772 is still in use";
+    assert_ne!(world.plan(json!({"schema": "countersign.plan/v1", "goal": goal, "steps": steps})).decision, Allow);
 }
 
 #[test]
@@ -194,6 +197,9 @@ fn bans_are_about_what_they_say() {
     }
     let goal = "What is in the folder data/statutory/2024? Names in notes/s.txt, don't touch anything there";
     assert!(has(&decided(goal, write("data/statutory/2024/x.txt")), Code::GoalForbidden, Ask));
+    let stays = "Tell #finance that stg-3 stays on. Switch stg-2 off";
+    let off = json!([{"id": "o", "action": "machine_power", "args": {"to": "stg-3", "state": "off"}}]);
+    assert!(has(&decided(stays, off), Code::GoalForbidden, Ask), "what others are told holds as well");
     let goal = "Throw away my uncommitted edits in src/prices.js but leave the other files alone";
     let git =
         |path: &str| json!([{"id": "g", "action": "git", "args": {"repo": ".", "args": ["restore", "--", path]}}]);

@@ -261,7 +261,8 @@ pub(super) fn of(goal: &Goal) -> Vec<Ban> {
                 });
                 // "Drop a line in #ops that it waits for him", "the new list, the old one stays".
                 let clause = || words.iter().take(i).rev().take_while(|w| w.clause == word.clause && w.sentence == word.sentence);
-                let told = clause().any(|w| w.text == "that") && words.iter().any(|w| w.sentence == word.sentence && w.at < word.at && w.orders() && w.is(super::TELLING));
+                let pronoun = clause().next().is_some_and(|w| has("it he she they", &w.text));
+                let told = pronoun && clause().any(|w| w.text == "that") && words.iter().any(|w| w.sentence == word.sentence && w.at < word.at && w.orders() && w.is(super::TELLING));
                 let other = clause().next().is_some_and(|w| w.text == "one") && clause().nth(1).is_some_and(|w| has("old original other previous existing current first last", &w.text));
                 if aside || told || other {
                     continue;

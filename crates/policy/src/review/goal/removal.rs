@@ -159,7 +159,12 @@ impl Wishes {
                 .map(|w| words::token(&self.read.text, w.at));
             before.into_iter().next().is_some_and(|before| bans::is_name(before) && kind(before) == kind(&name))
         };
-        let apart = |word: &&&Word| is_it(word) && !listed(word);
+        // "F-772 is still in use" is no part of the list.
+        let said_of = |word: &Word| {
+            let after = words.iter().find(|w| w.at > word.at && words::token(&self.read.text, w.at) != name);
+            after.is_some_and(|w| w.sentence == word.sentence && has("is are was were has stays remains", &w.text))
+        };
+        let apart = |word: &&&Word| is_it(word) && (!listed(word) || said_of(word));
         !there.is_empty() && !there.iter().any(is_it) && elsewhere.iter().any(|word| apart(&word)) && !said_before
     }
 
@@ -206,7 +211,9 @@ impl Wishes {
             && !(last.starts_with(['_', '.']) && self.name(last))
             && !kinds.any(|kind| {
                 // `find FOLDER -name '*.jpg' -delete`: the line says which.
-                let picked = || last == "**" && line.contains(&format!("*.{kind}")) && line.matches("*.").count() == 1;
+                let alone =
+                    line.matches("-name").count() + line.matches("-iname").count() == 1 && !line.contains(" -o");
+                let picked = || last == "**" && line.contains(&format!("*.{kind}")) && alone;
                 picked()
                     || ends.as_deref().is_some_and(|end| end.starts_with(kind.as_str()) || end.contains(kind.as_str()))
             })

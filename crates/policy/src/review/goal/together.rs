@@ -307,7 +307,8 @@ impl Wishes {
                 after.is_none_or(|w| w.text.starts_with(|c: char| c.is_ascii_digit()) || w.clause != word.clause);
             // "Void F-771, F-772 and F-775"
             let earlier_one = words.iter().rev().find(|w| w.at < words::start(text, word.at) && w.text != "and");
-            let listed = earlier_one.is_some_and(|w| token(w) != name && kind.is_some() && prefix(token(w)) == kind);
+            let listed = earlier_one.is_some_and(|w| token(w) != name && kind.is_some() && prefix(token(w)) == kind)
+                && !after.is_some_and(|w| w.sentence == word.sentence && has(COPULAS, &w.text));
             let joined = listed || (goes_on && before.is_some_and(|w| w.text == "and"));
             let earlier = |w: &Word| {
                 w.sentence == word.sentence
