@@ -9,7 +9,7 @@ mod settings;
 mod wanted;
 
 use countersign_plan::document::{self, Bounds};
-use countersign_plan::inspection::{Context, Flow, Inspection};
+use countersign_plan::inspection::{Context, Flow, Inspection, OBEYED};
 use countersign_plan::tool::{Effect, TargetKind};
 use serde_json::Value;
 
@@ -60,18 +60,6 @@ const FOLDERS_BY_ITSELF: &[&str] = &[
     "/profile.d/",
     "/.local/bin/",
     "/init.d/",
-];
-
-/// Files that coding agents take their orders from, by name. From the manuals of the agents.
-const OBEYED: &[&str] = &[
-    "agents.md",
-    "claude.md",
-    "claude.local.md",
-    "gemini.md",
-    ".cursorrules",
-    ".windsurfrules",
-    ".clinerules",
-    "copilot-instructions.md",
 ];
 
 /// What takes the question away that an agent would put to somebody.
@@ -151,7 +139,7 @@ fn of_kind(name: &str, text: &str, context: &Context) -> Inspection {
             }
         },
     };
-    implant::all_secrets(text, &mut out);
+    implant::all_secrets(name, text, &mut out);
     if runs_by_itself(name, &context.home) {
         out.find(FindingKind::Persistence, None, format!("{name} is run without anybody starting it"));
     }

@@ -18,6 +18,19 @@ pub const MAX_ENTRIES: usize = 256;
 /// The most text in one inspection, all of its strings together, in bytes.
 pub const MAX_TEXT: usize = 1 << 20;
 
+/// Files that coding agents take their orders from, by name, in small letters. From the manuals of the agents.
+pub const OBEYED: &[&str] = &[
+    "agents.md",
+    "agents.override.md",
+    "claude.md",
+    "claude.local.md",
+    "gemini.md",
+    ".cursorrules",
+    ".windsurfrules",
+    ".clinerules",
+    "copilot-instructions.md",
+];
+
 /// What is to be inspected.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]

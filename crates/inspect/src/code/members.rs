@@ -2,14 +2,17 @@
 
 use super::lex::Token;
 
+/// The most tokens that a name is put together of.
+const MAX_KEY: usize = 32;
+
 /// The tokens of JavaScript with members that are called by a constant as names: `c["exec" + "Sync"](…)` is `c.execSync(…)`.
 pub(super) fn named(tokens: Vec<Token>) -> Vec<Token> {
     let mut out: Vec<Token> = Vec::with_capacity(tokens.len());
     let mut i = 0;
     while let Some(token) = tokens.get(i) {
-        let rest = tokens.get(i + 1..).unwrap_or_default();
-        let close = rest.iter().position(|token| *token == Token::Mark(']'));
-        let inside = close.and_then(|close| rest.get(1..close)).filter(|_| rest.first() == Some(&Token::Mark('[')));
+        let rest = tokens.get(i + 1..).filter(|rest| rest.first() == Some(&Token::Mark('['))).unwrap_or_default();
+        let close = rest.iter().take(MAX_KEY).position(|token| *token == Token::Mark(']'));
+        let inside = close.and_then(|close| rest.get(1..close));
         let called = close.is_some_and(|close| rest.get(close + 1) == Some(&Token::Mark('(')));
         if let (Token::Name(name), Some(key), Some(close), true) = (token, inside.and_then(name_of), close, called) {
             out.push(Token::Name(format!("{name}.{key}")));

@@ -6,8 +6,9 @@ use countersign_plan::inspection::{Flow, Inspection};
 use crate::inspection::{Build as _, FindingKind};
 
 /// All secrets of a build service at once go where anything of its commands goes (GitHub's documentation, "Contexts").
-pub(super) fn all_secrets(text: &str, out: &mut Inspection) {
-    if !text.to_lowercase().replace(' ', "").contains("tojson(secrets)") {
+pub(super) fn all_secrets(name: &str, text: &str, out: &mut Inspection) {
+    let workflow = name.ends_with(".yml") || name.ends_with(".yaml");
+    if !workflow || out.flows.is_empty() || !text.to_lowercase().replace(' ', "").contains("tojson(secrets)") {
         return;
     }
     let hosts: Vec<String> = out.flows.iter().map(|flow| flow.to.clone()).collect();

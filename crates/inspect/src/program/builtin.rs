@@ -359,18 +359,15 @@ impl Machine<'_> {
                     options = false;
                     any = true;
                 }
-                Some("-o" | "+o") if options => match words.next().and_then(Word::constant) {
-                    Some("errexit") => self.scope.errexit = true,
-                    Some("history") if word.constant() == Some("+o") => {
-                        self.find(FindingKind::ErasesRecord, "what is typed is not recorded any more");
-                    }
-                    Some(_) | None => {}
-                },
+                // `-euo pipefail`: an `o` among the letters takes a name (bash(1), "set").
                 Some(text) if options && text.starts_with(['-', '+']) => {
                     let on = text.starts_with('-');
                     let named = if text.contains('o') { words.next().and_then(Word::constant) } else { None };
                     if text.contains('e') || named == Some("errexit") {
                         self.scope.errexit = on;
+                    }
+                    if !on && named == Some("history") {
+                        self.find(FindingKind::ErasesRecord, "what is typed is not recorded any more");
                     }
                 }
                 _ => {

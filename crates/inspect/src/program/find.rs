@@ -168,7 +168,11 @@ impl Machine<'_> {
                 }
                 "-delete" => {
                     // What lies in the folder, and not the folder.
-                    let deeper = before.windows(2).any(|pair| matches!(pair, [option, depth] if option.constant() == Some("-mindepth") && depth.constant() != Some("0")));
+                    let below =
+                        |depth: &Word| depth.constant().and_then(|n| n.parse::<u32>().ok()).is_some_and(|n| n > 0);
+                    let deeper = before.windows(2).any(
+                        |pair| matches!(pair, [option, depth] if option.constant() == Some("-mindepth") && below(depth)),
+                    );
                     self.removes_found(&roots, filtered, deeper, &name);
                 }
                 "-fprint" | "-fprint0" | "-fls" => {

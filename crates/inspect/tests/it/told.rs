@@ -266,6 +266,10 @@ fn options_of_the_shell_are_no_parameters() {
     let seen = inspect(&format!("bash -c '{script}' x notes/a.txt"));
     assert!(seen.touches.iter().any(|touch| touch.name.ends_with("notes/a.txt")), "{:#?}", seen.touches);
     assert!(!seen.touches.iter().any(|touch| touch.name.ends_with("pipefail")));
+    for line in ["set +o history", "set +eo history"] {
+        assert!(has(&inspect(line), FindingKind::ErasesRecord), "{line}");
+    }
+    assert!(!has(&inspect("set -eo history"), FindingKind::ErasesRecord));
 }
 
 #[test]
@@ -285,6 +289,9 @@ fn what_every_name_has_and_what_lies_below_the_project_is_all_of_it() {
         let seen = inspect(line);
         assert!(seen.touches.iter().any(|t| t.effect == Effect::Delete && t.name == "/home/user/project"), "{line}");
     }
-    let below = inspect("find build -mindepth 1 -delete");
-    assert!(!below.touches.iter().any(|t| t.effect == Effect::Delete && t.name == "/home/user/project/build"));
+    let goes = |line: &str| {
+        inspect(line).touches.iter().any(|t| t.effect == Effect::Delete && t.name == "/home/user/project/build")
+    };
+    assert!(!goes("find build -mindepth 1 -delete"));
+    assert!(goes("find build -mindepth 0 -delete") && goes("find build -mindepth $N -delete"), "it may be none");
 }

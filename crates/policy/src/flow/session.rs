@@ -188,11 +188,6 @@ impl Session {
         self.known.contains(fold(text).as_ref())
     }
 
-    /// Whether open data showed the planner anything.
-    pub(crate) fn has_been_told(&self) -> bool {
-        !self.told.is_empty()
-    }
-
     /// Whether the agent has seen or left anything yet.
     pub(crate) fn has_acted(&self) -> bool {
         self.read.is_some() || !self.told.is_empty()

@@ -66,7 +66,9 @@ fn all_told(goal: &str, text: &str) -> usize {
             let rest = said.get(next..).unwrap_or(&[]);
             let Some(at) = rest.iter().position(|one| is_form(one, word)).map(|at| next + at) else { return 0 };
             // What the user denied is not told without the denial.
-            let from = if count == 0 { at.saturating_sub(REACH) } else { next };
+            // Of a later sentence it may stand further away.
+            let reach = if all == 0 { REACH } else { 2 * REACH };
+            let from = if count == 0 { at.saturating_sub(reach) } else { next };
             if said.get(from..at).unwrap_or(&[]).iter().any(|one| NEGATIONS.contains(one)) {
                 return 0;
             }

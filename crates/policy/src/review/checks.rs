@@ -335,7 +335,11 @@ pub(super) fn word_unseen(steps: &[Prepared<'_>], i: usize) -> Option<Reason> {
     let acts = step.has_effect() && (step.irreversible || sends(step));
     // Who is to be asked is asked first.
     let asks = sends(step) && step.goal.order("ask") && !steps.iter().take(i).any(sends);
-    let told = |step: &Prepared<'_>| step.step.expect.iter().any(|expect| cannot_fail(expect, true).is_none());
+    // A word is in what a step answers or in a file; that a program ended well says nothing of it.
+    let told = |step: &Prepared<'_>| {
+        let mut said = step.step.expect.iter().filter(|e| !matches!(e, Expect::ExitCode(_) | Expect::HttpStatus(_)));
+        said.any(|expect| cannot_fail(expect, true).is_none())
+    };
     if !acts || asks || steps.iter().take(i).any(told) {
         return None;
     }

@@ -181,6 +181,17 @@ impl Flow {
         unnamed || node.from.iter().any(|edge| self.takes_unnamed(request, steps, edge.node))
     }
 
+    /// Whether a step takes over what somebody outside wrote, from an answer or from what it reads.
+    fn takes_from_outside(&self, step: &StepId) -> bool {
+        let low = |node: &usize| self.proof.nodes.get(*node).is_some_and(|node| node.label.level < Level::User);
+        let taken = |node: &usize| {
+            let kind = self.proof.nodes.get(*node).map(|node| &node.kind);
+            matches!(kind, Some(Kind::Reference | Kind::Join)) && low(node)
+        };
+        let mut parts = self.proof.steps.iter().filter(|parts| parts.id == *step);
+        parts.any(|parts| parts.leaves.iter().any(taken) || parts.reads.iter().any(low))
+    }
+
     fn of(&self, step: &StepId) -> impl Iterator<Item = &Sink> {
         self.sinks.get(step).into_iter().flatten().filter_map(|i| self.proof.sinks.get(*i))
     }
@@ -275,5 +286,6 @@ pub(super) fn check(request: &Request<'_>, flow: &Flow, prepared: &Prepared<'_>)
     }
     chosen::unresolved(request, flow, prepared, &mut reasons);
     chosen::chosen(request, prepared, &mut reasons);
+    reasons.extend(chosen::obeyed(request, flow, prepared));
     reasons
 }

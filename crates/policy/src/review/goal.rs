@@ -415,8 +415,7 @@ impl Wishes {
 
     /// Its words with the signs in them, as they stand between blanks.
     pub(super) fn tokens(&self) -> impl Iterator<Item = &str> {
-        let apart = |c: char| c.is_whitespace() || "'\"`(),;!?".contains(c);
-        self.read.text.split(apart).map(|token| token.trim_end_matches(['.', ':'])).filter(|token| !token.is_empty())
+        self.read.tokens()
     }
 
     /// Whether it has this file as where something is to go: "in X", "as X", "to X".

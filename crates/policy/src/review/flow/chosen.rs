@@ -3,6 +3,7 @@
 //! Where the goal orders something of the kind, people are asked; where it wants nothing of it, the text has chosen the act as well, and
 //! there is nothing to ask (FORMATS §5, "Block, not ask").
 
+use countersign_plan::inspection::OBEYED;
 use countersign_plan::tool::{Effect, TargetKind};
 use countersign_plan::value::Expr;
 use countersign_plan::verdict::{Code, Decision, Reason};
@@ -11,7 +12,6 @@ use super::Flow;
 use crate::deployment::{Standing, is_path_kind};
 use crate::effects::{By, Touch};
 use crate::flow::{Level, fill};
-use crate::lists::has;
 use crate::review::prepare::Prepared;
 use crate::review::{Request, defaults, goal};
 
@@ -21,9 +21,6 @@ const FOLLOWING: &str = "link url uri page site address website web fetch downlo
 
 /// Words of a goal that wants something kept.
 const KEEPING: &str = "remember memor keep note rule store save record learn prefer standing write put jot set add";
-
-/// Files that coding agents take their orders from (their manuals).
-const OBEYED: &str = "agents.md agents.override.md claude.md claude.local.md gemini.md .cursorrules .windsurfrules .clinerules copilot-instructions.md";
 
 /// Words for what is read where a shell or a session starts.
 const STARTING: &str =
@@ -74,8 +71,7 @@ pub(super) fn chosen(request: &Request<'_>, prepared: &Prepared<'_>, reasons: &m
             .or_else(|| memory(request, prepared, touch))
             .or_else(|| file(request, touch))
             .or_else(|| removal(request, prepared, touch))
-            .or_else(|| believed(request, prepared, touch))
-            .or_else(|| obeyed(request, prepared, touch));
+            .or_else(|| believed(request, prepared, touch));
         if let Some((decision, message)) = found {
             let reason = Reason::new(Code::FlowUntrustedControl, decision, message);
             reasons.push(reason.fix("say in the goal that it is wanted"));
@@ -200,16 +196,18 @@ fn believed(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> Fo
     })
 }
 
-/// What a text from outside says, put where agents take their orders from.
-fn obeyed(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> Found {
-    let base = crate::paths::fold(touch.name.rsplit('/').next().unwrap_or(&touch.name)).into_owned();
-    let told = is_told(request, prepared) || (takes_up(prepared) && request.session.has_been_told());
-    if touch.effect.is_harmless() || !has(OBEYED, &base) || !told || prepared.goal.delegates() {
+/// What a text from outside says, put where agents take their orders from: taken over as it is, or in the words of a planner that read it.
+pub(super) fn obeyed(request: &Request<'_>, flow: &Flow, prepared: &Prepared<'_>) -> Option<Reason> {
+    let base = |touch: &Touch| crate::paths::fold(touch.name.rsplit('/').next().unwrap_or(&touch.name)).into_owned();
+    let acts = prepared.derived.touches.iter().filter(|touch| touch.by == By::Tool && !touch.effect.is_harmless());
+    let file = acts.map(base).find(|base| OBEYED.contains(&base.as_str()))?;
+    let told = request.planner < Level::User && is_told(request, prepared);
+    if prepared.goal.delegates() || !(told || flow.takes_from_outside(&prepared.step.id)) {
         return None;
     }
-    let named = goal::names(request.pinned_goal, &base);
-    let decision = if named { Decision::RequireApproval } else { Decision::Block };
-    Some((decision, format!("a text from outside would stand in {base}, which agents obey")))
+    let decision = if prepared.goal.name(&file) { Decision::RequireApproval } else { Decision::Block };
+    let message = format!("a text from outside would stand in {file}, which agents obey");
+    Some(Reason::new(Code::FlowUntrustedControl, decision, message).fix("say in the goal that it is wanted"))
 }
 
 /// Whether a step writes what another one returned.

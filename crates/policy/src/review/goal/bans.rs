@@ -168,11 +168,10 @@ pub(super) fn of(goal: &Goal) -> Vec<Ban> {
                 // "What is in the folder X? Don't touch anything there"
                 let there = words.iter().skip(i + 1).take(4).any(|w| w.sentence == word.sentence && w.text == "there");
                 if things.is_empty() && there {
-                    let folders =
-                        goal.text.split(|c: char| c.is_whitespace() || "'\"`(),;!?".contains(c)).filter(|token| {
-                            token.contains('/') && !super::is_file_name(token.rsplit('/').next().unwrap_or(""))
-                        });
-                    things.extend(folders.map(|folder| folder.trim_end_matches(['/', '.', ':']).to_owned()));
+                    let folders = goal.tokens().filter(|token| {
+                        token.contains('/') && !super::is_file_name(token.rsplit('/').next().unwrap_or(""))
+                    });
+                    things.extend(folders.map(|folder| folder.trim_end_matches('/').to_owned()));
                 }
                 // What is not to be applied may well be made and shown.
                 if things.is_empty() && word.text.starts_with("appl") {

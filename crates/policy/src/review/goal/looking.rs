@@ -83,7 +83,9 @@ pub(in crate::review) fn beyond_a_look(request: &Request<'_>, prepared: &Prepare
     };
     // "List the users": a statement that changes some of them.
     let passing = |touch: &Touch| touch.seen().is_some_and(|seen| request.deployment.in_temporary(&seen));
-    let tried = prepared.derived.touches.iter().any(|touch| touch.changes() && passing(touch));
+    let mut files =
+        prepared.derived.touches.iter().filter(|touch| touch.changes() && touch.seen().is_some()).peekable();
+    let tried = files.peek().is_some() && files.all(passing);
     let stated = |touch: &&Touch| touch.kind == TargetKind::Database && looks && !tried;
     let touches = &prepared.derived.touches;
     let beyond = |touch: &&Touch| elsewhere(touch) || edited(touch) || source(touch) || stated(touch);

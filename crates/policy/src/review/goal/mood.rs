@@ -72,8 +72,11 @@ const QUESTIONS: &str = "is it |is that |is this |is there |would it |would that
 const REASONS: &str =
     "longer needed anymore obsolete superseded canceled cancelled rejected declined withdrawn handled sorted moot";
 
-/// What leaves other things as they are ("do nothing else"), or says that it holds no more.
-const BESIDE: &str = "else other others besides rest twice too anymore forever";
+/// What leaves other things as they are: "do nothing else".
+const BESIDE: &str = "else other others besides rest twice";
+
+/// Words with which an order waits for something.
+const WAITING: &str = "when once if unless until till untill before after only later never not";
 
 /// A part of a goal between two marks.
 #[derive(Debug)]
@@ -178,8 +181,7 @@ impl Part<'_> {
     }
 
     fn holds(&self) -> bool {
-        let beside = self.words.iter().any(|word| has(BESIDE, word));
-        !beside
+        !self.leaves_others()
             && !self.names
             && self.words.len() <= LONG
             && (self.says(HOLDING)
@@ -199,7 +201,12 @@ fn withheld(text: &str) -> Vec<Range<usize>> {
         let mut words =
             part.words.iter().skip_while(|word| has("please now so then and but just ok okay yes well", word));
         let (first, second) = (words.next().copied().unwrap_or(""), words.next().copied().unwrap_or(""));
-        (first == "do" && has("it so that this", second)) || (first == "go" && second == "ahead") || first == "proceed"
+        // "Do so only when I say go" orders nothing yet.
+        let waits = part.mark != '.' || part.words.iter().any(|word| has(WAITING, word));
+        let ordered = (first == "do" && has("it so that this", second))
+            || (first == "go" && second == "ahead")
+            || first == "proceed";
+        ordered && !waits && !part.holds()
     };
     if parts.iter().any(obeyed) {
         return Vec::new();
@@ -272,12 +279,16 @@ fn withheld(text: &str) -> Vec<Range<usize>> {
 /// write or to say them.
 fn only_quoted(text: &str, words: &[Word]) -> Vec<Range<usize>> {
     let mut ranges = Vec::new();
-    let mut marks = text.match_indices('"').map(|(at, _)| at);
+    let mut marks = text.match_indices(['"', '\u{201c}', '\u{201d}', '\u{201e}', '\u{ab}', '\u{bb}']).map(|(at, _)| at);
     while let (Some(from), Some(to)) = (marks.next(), marks.next()) {
         let sentence = words.iter().find(|word| word.at > from).map(|word| word.sentence);
         let acts = |word: &Word| {
             let kinds = || Kind::ALL.iter().filter(|kind| **kind != Kind::Look).any(|kind| word.is(kind.stems()));
-            word.orders() && (kinds() || word.is(ACTING) || has("set note log keep say titled called", &word.text))
+            // "Somebody mailed me …" tells.
+            let told = word.text.ends_with("ed") && !has("titled called need", &word.text);
+            word.orders()
+                && !told
+                && (kinds() || word.is(ACTING) || has("set note log keep say titled called", &word.text))
         };
         let mut before = words.iter().filter(|word| word.at < from && Some(word.sentence) == sentence);
         // It begins as an order does.
@@ -315,7 +326,7 @@ fn begins(part: &Part<'_>, end: usize, text: &str) -> Option<usize> {
 
 fn is_reason(part: &Part<'_>) -> bool {
     part.words.iter().any(|word| has(REASONS, word))
-        && !part.says("not do|forget it|it request|it order|not need for you")
+        && !part.says("not do|not allowed|forget it|it request|it order|not need for you")
 }
 
 /// Whether there is a removal in what follows.
@@ -335,7 +346,7 @@ pub(in crate::review) fn only_spoken_of(prepared: &Prepared<'_>) -> Option<Reaso
     let action = prepared.step.action.as_str();
     let acts = |touch: &&Touch| {
         let here = touch.effect == Effect::Execute && !prepared.is_remote();
-        matches!(touch.by, By::Tool | By::Command)
+        matches!(touch.by, By::Tool | By::Command | By::Git)
             && !(touch.effect.is_harmless() || here)
             && touch.standing != Some(Standing::User)
     };

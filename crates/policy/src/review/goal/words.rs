@@ -217,6 +217,11 @@ impl Goal {
         }
         Self { text, words, withheld: Vec::new() }
     }
+
+    /// Its words with the signs in them, as they stand between blanks.
+    pub(super) fn tokens(&self) -> impl Iterator<Item = &str> {
+        self.text.split(is_apart).map(|token| token.trim_end_matches(['.', ':'])).filter(|token| !token.is_empty())
+    }
 }
 
 /// "Commit only, I push myself on Monday": what somebody does himself is no order.
@@ -356,11 +361,15 @@ pub(super) fn start(text: &str, at: usize) -> usize {
 
 /// The whole name, with the signs in it, that has the word at `at`.
 pub(super) fn token(text: &str, at: usize) -> &str {
-    let apart = |c: char| c.is_whitespace() || "'\"`(),;!?".contains(c);
     let start = text
         .get(..at)
-        .and_then(|s| s.rfind(apart))
+        .and_then(|s| s.rfind(is_apart))
         .map_or(0, |i| i + text.get(i..).and_then(|s| s.chars().next()).map_or(1, char::len_utf8));
-    let end = text.get(at..).and_then(|s| s.find(apart)).map_or(text.len(), |i| at + i);
+    let end = text.get(at..).and_then(|s| s.find(is_apart)).map_or(text.len(), |i| at + i);
     text.get(start..end).unwrap_or("").trim_end_matches(['.', ':'])
+}
+
+/// Whether a sign stands between words and is no part of a name.
+fn is_apart(c: char) -> bool {
+    c.is_whitespace() || "'\"`(),;!?".contains(c)
 }
