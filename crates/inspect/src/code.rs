@@ -8,6 +8,7 @@ mod ends;
 mod fold;
 mod foreign;
 mod lex;
+mod lists;
 mod members;
 mod names;
 mod perl;
@@ -81,7 +82,7 @@ impl Machine<'_> {
         let tokens = if language == Language::Python { places::placed(sums::apart(tokens)) } else { tokens };
         let loops = fold::loops(&tokens);
         let worst = fold::worst_of_lists(&tokens, &self.context.home);
-        let mut seen = Seen { loops, worst, lists: names::lists(&tokens), tokens: tokens.clone(), ..Seen::default() };
+        let mut seen = Seen { loops, worst, lists: lists::lists(&tokens), tokens: tokens.clone(), ..Seen::default() };
         if language == Language::Python {
             seen.foreign = foreign::Foreign::of(table, &tokens);
         }
@@ -301,9 +302,14 @@ impl Machine<'_> {
                 // `import a, {b} from "c"`: the module comes after `from`.
                 (None, Some(Token::Name(_) | Token::Mark('{' | '*'))) if name == "import" => {}
                 (None, _) => {
-                    let fetched = argument(after, 0).is_some_and(|given| given.iter().any(|token| matches!(token, Token::Text(text) | Token::Built(text) if text.starts_with("data:"))));
+                    // PHP's `include` takes an expression without brackets (PHP manual, "include").
+                    let bare = after.split(|token| *token == Token::Mark(';')).next().unwrap_or_default();
+                    let given = if language == Language::Php { Some(bare) } else { argument(after, 0) };
+                    let fetched = given.is_some_and(|given| given.iter().any(|token| matches!(token, Token::Text(text) | Token::Built(text) if text.starts_with("data:"))));
+                    let asks = |token: &Token| matches!(token, Token::Text(text) if is_request(text));
                     if fetched
                         && (seen.connects
+                            || given.is_some_and(|given| given.iter().any(asks))
                             || seen.tokens.iter().any(|token| matches!(token, Token::Name(name) if name == "fetch")))
                     {
                         self.find(
@@ -506,7 +512,7 @@ struct Seen {
     /// Variables of loops over lists that hold the home folder or the root.
     worst: Vec<(String, Word)>,
     /// Names that stand for each of several constants.
-    lists: names::Lists,
+    lists: lists::Lists,
     /// All of the code.
     tokens: Vec<Token>,
     /// Whether it looks for what the home folder or the root holds, once somebody asked.

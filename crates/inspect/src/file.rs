@@ -39,6 +39,9 @@ const BY_ITSELF: &[&str] = &[
 
 /// Folders of that kind.
 const FOLDERS_BY_ITSELF: &[&str] = &[
+    // What a shell reads when an environment is entered or left (conda, "Managing environments").
+    "/conda/activate.d/",
+    "/conda/deactivate.d/",
     "/.git/hooks/",
     "/.husky/",
     "/.githooks/",

@@ -6,6 +6,7 @@ mod client;
 mod deeds;
 mod disks;
 mod editors;
+mod embedded;
 mod filter;
 mod find;
 mod grave;
@@ -96,10 +97,12 @@ impl Machine<'_> {
         }
         let base = name.rsplit('/').next().unwrap_or(name);
         let before = std::mem::replace(&mut self.by, base.to_owned());
+        let since = self.out.touches.len();
         let installed = !name.contains('/')
             || PROGRAM_FOLDERS.iter().any(|folder| name.strip_prefix(folder).is_some_and(|rest| !rest.contains('/')));
-        let out =
+        let mut out =
             if installed { self.installed(name, base, rest, stdin) } else { self.by_path(word, name, rest, stdin) };
+        self.prints_what_it_reads(base, words.get(1..).unwrap_or_default(), since, &mut out);
         self.by = before;
         self.depth -= 1;
         out
@@ -171,6 +174,7 @@ impl Machine<'_> {
         self.judge_grave(base, rest);
         self.judge_tasks(base, rest);
         self.judge_live(base, rest);
+        self.judge_embedded(base, rest);
         self.judge_within(base, rest, stdin);
         self.sent_around(base, rest);
         self.judge_outward(base, rest);
@@ -205,7 +209,7 @@ impl Machine<'_> {
     /// A program under its own name in a folder of programs of the project's: an environment, installed packages, a framework's
     /// `bin`. What it is asked to do is in its words. What they leave open is no more open than the file itself, unless the words
     /// are code.
-    fn of_project(&mut self, path: &str, rest: &[Word], stdin: &Stream) -> Option<Stream> {
+    pub(super) fn of_project(&mut self, path: &str, rest: &[Word], stdin: &Stream) -> Option<Stream> {
         let (folder, base) = path.rsplit_once('/')?;
         let wrapper = matches!(base, "gradlew" | "mvnw");
         let programs = folder.ends_with("/bin") || folder.ends_with("/.bin") || folder.ends_with("/Scripts");

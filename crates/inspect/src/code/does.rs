@@ -7,7 +7,7 @@ use super::arguments::{
 };
 use super::calls::Does;
 use super::lex::Token;
-use super::{Language, Seen, fold, names};
+use super::{Language, Seen, fold, lists};
 use crate::inspection::{FindingKind, UnknownKind};
 use crate::machine::{Machine, Stream, Word};
 
@@ -33,6 +33,18 @@ fn gives_text(name: &str, after: &[Token]) -> bool {
         "decimal",
         "index_label",
         "escape",
+        "column_format",
+        "caption",
+        "label",
+        "longtable",
+        "multirow",
+        "bold_rows",
+        "sparsify",
+        "formatters",
+        "tablefmt",
+        "classes",
+        "border",
+        "justify",
         "force_ascii",
     ];
     let shapes = |given: &[Token]| {
@@ -59,6 +71,17 @@ fn lies_in_memory(name: &str, after: &[Token], tokens: &[Token]) -> bool {
     executes && plain && all.peek().is_some() && all.all(|memory| memory)
 }
 
+/// Whether what a call writes to is also read by the code: `writeFileSync(p, sorted(readFileSync(p)))`. What is only written over is lost.
+fn reads_first(after: &[Token], tokens: &[Token]) -> bool {
+    const READING: &[&str] =
+        &["readFileSync", "readFile", "read_text", "read", "file_get_contents", "read_csv", "read_json"];
+    let Some(path) = argument(after, 0) else { return false };
+    tokens.windows(2 + path.len()).any(|window| {
+        matches!(window, [Token::Name(name), Token::Mark('('), given @ ..]
+            if given == path && READING.contains(&name.rsplit('.').next().unwrap_or(name)))
+    })
+}
+
 /// Whether a call is given `key=True`.
 fn sets(after: &[Token], key: &str) -> bool {
     let given = (0..12).map_while(|n| argument(after, n));
@@ -80,6 +103,9 @@ impl Machine<'_> {
         let touched = match does {
             Does::Deletes(n, recursive) => Some((n, Effect::Delete, recursive)),
             Does::Reads(n) => Some((n, Effect::Read, false)),
+            Does::Writes(n @ 0) if text(1).is_none() && reads_first(after, &seen.tokens) => {
+                Some((n, Effect::Update, false))
+            }
             Does::Opens if language == Language::Python && plain() => Some((0, Effect::Read, false)),
             _ => None,
         };
@@ -111,7 +137,7 @@ impl Machine<'_> {
             .filter(|range| after.get(range.clone()).and_then(constant).is_none());
         if let Some(range) = whole
             && let Some(values) =
-                after.get(range.clone()).and_then(|tokens| names::values(language, tokens, &seen.lists))
+                after.get(range.clone()).and_then(|tokens| lists::values(language, tokens, &seen.lists))
         {
             for value in values {
                 let mut after = after.to_vec();

@@ -355,8 +355,8 @@ pub(super) fn loops(tokens: &[Token]) -> Vec<(String, Word)> {
             ],
         ) = (token, tokens.get(i + 1..).unwrap_or_default())
             && matches!(list.rsplit('.').next(), Some("glob" | "globSync" | "Dir" | "sync"))
-            && super::names::EACH.contains(&method.as_str())
-            && let Some(variable) = super::names::parameter_of(rest)
+            && super::lists::EACH.contains(&method.as_str())
+            && let Some(variable) = super::lists::parameter_of(rest)
         {
             out.push((variable, Word::pattern(pattern)));
         }
@@ -501,6 +501,18 @@ fn handed_on(tokens: &[Token]) -> impl Iterator<Item = &str> {
 /// A path that is joined of a folder and a name in it that a loop or a block gives.
 pub(super) fn joined_name(tokens: &[Token], loops: &[(String, Word)], all: &[Token]) -> Option<Word> {
     let (root, name) = match tokens {
+        // `const p = "dir/" + f`, and nothing else is ever `p`.
+        [Token::Name(own)] => {
+            let mut given = all.windows(5).take(MAX_TOKENS).filter(
+                |five| matches!(five, [Token::Name(name), Token::Mark('='), next, ..] if name == own && *next != Token::Mark('=')),
+            );
+            return match (given.next()?, given.next()) {
+                ([_, _, root @ Token::Text(_), Token::Mark('+'), part @ Token::Name(_)], None) => {
+                    joined_name(&[root.clone(), Token::Mark('+'), part.clone()], loops, all)
+                }
+                _ => None,
+            };
+        }
         [
             Token::Name(join),
             Token::Mark('('),

@@ -295,7 +295,7 @@ const HOMES: &[&str] = &[
 ];
 
 /// A text below the home folder of which nothing else is put together.
-fn at_home(text: &str) -> Option<Token> {
+pub(super) fn at_home(text: &str) -> Option<Token> {
     let rest = HOMES.iter().find_map(|home| text.strip_prefix(home))?;
     let constant = (rest.is_empty() || rest.starts_with('/')) && !rest.contains(['{', '$', '@']);
     constant.then(|| Token::Text(format!("{HOME}{rest}")))

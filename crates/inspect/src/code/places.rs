@@ -31,6 +31,20 @@ pub(super) fn at_work(name: &str, rest: &[Token], cwd: &str) -> Option<(String, 
     if HERE.contains(&name) && (called || name.starts_with("Dir.")) {
         return Some((cwd.to_owned(), if called { 2 } else { 0 }));
     }
+    // Folders of an application (Laravel, "Helpers").
+    let folder = match name {
+        "base_path" => Some(""),
+        "app_path" => Some("app/"),
+        "config_path" => Some("config/"),
+        "database_path" => Some("database/"),
+        "public_path" => Some("public/"),
+        "resource_path" => Some("resources/"),
+        "storage_path" => Some("storage/"),
+        _ => None,
+    };
+    if let (Some(folder), [Token::Mark('('), Token::Text(text), Token::Mark(')'), ..]) = (folder, rest) {
+        return Some((crate::path::normalise(cwd, &format!("{folder}{}", text.trim_start_matches('/'))), 3));
+    }
     if matches!(name, "os.path.dirname" | "path.dirname" | "File.dirname" | "dirname")
         && let [Token::Mark('('), Token::Text(text), Token::Mark(')'), ..] = rest
     {

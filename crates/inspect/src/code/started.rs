@@ -10,7 +10,7 @@ use crate::machine::{Machine, Stream, Word};
 
 impl Machine<'_> {
     /// A constant text that code writes to a file.
-    pub(super) fn judge_text_of(&mut self, path: &str, text: &str) {
+    pub(crate) fn judge_text_of(&mut self, path: &str, text: &str) {
         for name in self.paths(&Word::text(path)) {
             self.judge_written(&name, &Stream::constant(text));
         }

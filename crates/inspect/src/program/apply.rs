@@ -6,7 +6,7 @@ use countersign_plan::tool::Effect;
 
 use super::handed::mounts;
 use super::options::{self, Grammar, Parsed};
-use super::parsed::sets_tag;
+use super::parsed::{is_short, prints_lines, sets_tag};
 use crate::catalogue::{Entry, Role, Tag};
 use crate::inspection::{FindingKind, UnknownKind};
 use crate::machine::{Machine, Stream, Word};
@@ -51,19 +51,6 @@ pub(super) struct Doing {
     pub(super) asks: Effect,
     /// The files that it writes.
     pub(super) written: Vec<String>,
-}
-
-/// Whether a duration is one that a machine stands: a quarter of an hour at most.
-fn is_short(operands: &[Word]) -> bool {
-    let Some(text) = operands.first().and_then(Word::constant) else { return false };
-    let unit = text.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
-    let number: f64 = text.strip_suffix(unit).and_then(|number| number.parse().ok()).unwrap_or(f64::MAX);
-    let seconds = match unit {
-        "" | "s" => number,
-        "m" => number * 60.0,
-        _ => f64::MAX,
-    };
-    seconds > 0.0 && seconds <= 900.0
 }
 
 impl Machine<'_> {
@@ -152,7 +139,13 @@ impl Machine<'_> {
         if let Some(scope) = folder {
             self.scope = scope;
         }
-        out.unwrap_or_else(|| self.output(&tags, doing, stdin))
+        self.forgets_built(&parsed, rest, &doing.written);
+        let prints = doing.reads && prints_lines(&self.by, rest);
+        let mut out = out.unwrap_or_else(|| self.output(&tags, doing, stdin));
+        if prints {
+            out.listing.clear();
+        }
+        out
     }
 
     fn by_tags(&mut self, parsed: &Parsed<'_>, tags: &[&Tag], doing: &mut Doing, stdin: &Stream) {

@@ -8,6 +8,11 @@ use crate::machine::{Machine, Stream, Word};
 impl Machine<'_> {
     /// Reads statements, line by line where a client's own commands are among them.
     pub(crate) fn statements(&mut self, text: &str) {
+        if matches!(self.by.as_str(), "mysql" | "mariadb")
+            && let Some(rest) = self.without_files(text)
+        {
+            return self.statements(&rest);
+        }
         let own = |line: &str| {
             let line = line.trim_start();
             (line.starts_with('\\') && line.len() > 1)

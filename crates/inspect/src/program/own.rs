@@ -215,6 +215,14 @@ impl Machine<'_> {
 
     /// A file that a program loads as code: what the line wrote there is run.
     pub(super) fn loads(&mut self, word: &Word) {
+        // What an address holds in itself is no more than a text that is decoded (RFC 2397).
+        if word.prefix().starts_with("data:") {
+            self.find(
+                FindingKind::DecodeAndExecute,
+                format!("`{}` loads code that stands in the line itself", self.by),
+            );
+            return;
+        }
         if word.prefix().contains("://") && !word.prefix().starts_with("file:") {
             self.touch_host(word);
             self.find(FindingKind::DownloadAndExecute, format!("`{}` loads code from {}", self.by, word.shown()));

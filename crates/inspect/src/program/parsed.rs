@@ -13,6 +13,34 @@ use crate::machine::{Machine, Scope, Word};
 const MAX_MOVES: usize = 64;
 
 impl Machine<'_> {
+    /// What a compiler makes of the project's own sources is the project's own, like a script of it: only where this line has written
+    /// or fetched sources is it something that nobody knows.
+    pub(super) fn forgets_built(&mut self, parsed: &Parsed<'_>, rest: &[Word], written: &[String]) {
+        const SOURCES: &[&str] = &[
+            "c", "cc", "cpp", "cxx", "h", "hpp", "s", "go", "rs", "f", "f90", "zig", "nim", "d", "swift", "mod", "toml",
+        ];
+        let compiles = match self.by.as_str() {
+            "go" => parsed.path.first().is_some_and(|word| word == "build"),
+            by => matches!(by, "gcc" | "cc" | "g++" | "c++" | "clang" | "clang++" | "gfortran" | "rustc" | "tcc"),
+        };
+        let source = |path: &String| path.rsplit('.').next().is_some_and(|suffix| SOURCES.contains(&suffix));
+        // What comes by a pipe, from elsewhere or under a name that is put together is nobody's own.
+        let own = |word: &Word| {
+            let inside = |path: &String| crate::path::is_below(path, &self.context.cwd) || *path == self.context.cwd;
+            word.constant().is_some_and(|text| text != "-" && !text.starts_with("/dev/"))
+                && self.paths(word).iter().all(inside)
+        };
+        let language = rest.iter().any(|word| word.prefix().starts_with("-x") || word.constant() == Some("-"));
+        if !compiles || language || self.files.keys().any(source) || !parsed.operands.iter().all(own) {
+            return;
+        }
+        for path in written {
+            if self.of_unpacked(path, false).is_none() {
+                self.files.remove(path);
+            }
+        }
+    }
+
     /// The plain file that is made a file system, as images are: no device, and nothing that shows only when it runs (mkfs(8)).
     pub(super) fn image_file(&self, parsed: &Parsed<'_>) -> Option<Word> {
         let makes = self.by.starts_with("mkfs") || matches!(self.by.as_str(), "mke2fs" | "mkswap" | "mkdosfs");
@@ -133,4 +161,45 @@ pub(super) fn sets_tag(option: &str) -> bool {
         .map(|(tag, _)| tag.trim_end_matches(['+', '-', '^', '<']));
     tag.is_some_and(|tag| tag.starts_with(|c: char| c.is_ascii_alphabetic()))
         || option.to_ascii_lowercase().contains("tagsfromfile")
+}
+
+/// Whether a search prints the lines that it finds: with other options it prints the names of files (grep(1), "-l", "-L"; rg(1),
+/// "--files").
+pub(super) fn prints_lines(by: &str, rest: &[Word]) -> bool {
+    const SEARCHING: &[&str] = &[
+        "grep",
+        "egrep",
+        "fgrep",
+        "zfgrep",
+        "ggrep",
+        "pcregrep",
+        "pcre2grep",
+        "rg",
+        "ripgrep",
+        "ag",
+        "ack",
+        "ugrep",
+        "ug",
+    ];
+    let names = |word: &Word| {
+        let word = word.prefix();
+        match word.strip_prefix("--") {
+            Some(long) => long.starts_with("files"),
+            None => word.starts_with('-') && word.contains(['l', 'L']),
+        }
+    };
+    SEARCHING.contains(&by) && !rest.iter().any(names)
+}
+
+/// Whether a duration is one that a machine stands: a quarter of an hour at most.
+pub(super) fn is_short(operands: &[Word]) -> bool {
+    let Some(text) = operands.first().and_then(Word::constant) else { return false };
+    let unit = text.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
+    let number: f64 = text.strip_suffix(unit).and_then(|number| number.parse().ok()).unwrap_or(f64::MAX);
+    let seconds = match unit {
+        "" | "s" => number,
+        "m" => number * 60.0,
+        _ => f64::MAX,
+    };
+    seconds > 0.0 && seconds <= 900.0
 }

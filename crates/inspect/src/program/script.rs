@@ -97,6 +97,12 @@ impl Machine<'_> {
         let [path] = self.paths(file).try_into().unwrap_or_else(|_| [String::new()]);
         let Some(content) = self.files.get(&path).cloned() else {
             self.judge_seen(language, &path);
+            // `php vendor/bin/phpunit`: a program of the project's under its own name.
+            if path.contains("/vendor/bin/")
+                && let Some(out) = self.of_project(&path, rest, stdin)
+            {
+                return out;
+            }
             return Stream { sources: stdin.sources.clone(), ..Stream::unknown() };
         };
         if language == Language::Shell {

@@ -145,8 +145,14 @@ impl Machine<'_> {
             "make" | "gmake" | "just" | "rake" => says(&["-n", "--dry-run", "--just-print"]),
             _ => first.as_deref() == Some("publish") && !says(&["run", "run-script"]) && says(&["--dry-run"]),
         };
+        // Deployer's own words for a look (Deployer, "CLI").
+        let looks = base == "dep"
+            && rest.iter().map(Word::shown).find(|word| !word.starts_with('-')).is_some_and(|word| {
+                matches!(word.as_str(), "tree" | "list" | "help" | "config" | "releases" | "status" | "completion")
+            });
         if let Some(task) = first.filter(outward)
             && has(RUNS, base)
+            && !looks
             && !tries
         {
             self.touch_named(Effect::Update, &format!("what {base} {task} deploys"));

@@ -199,15 +199,26 @@ impl Machine<'_> {
     pub(super) fn data(&mut self, word: &Word, stdin: &Stream) -> Stream {
         let text = word.prefix();
         // `@FILE`, `name=@FILE`, `name@FILE`, `name=<FILE`.
+        // HTTPie sends a file as `name@FILE` too (HTTPie, "File upload forms").
+        let upload =
+            || text.find('@').filter(|_| matches!(self.by.as_str(), "http" | "https" | "xh" | "xhs" | "httpie"));
         let file = match (text.strip_prefix('@'), text.find("=@").or_else(|| text.find("=<"))) {
             (Some(_), _) => word.skip(1),
             (None, Some(at)) => word.skip(at + 2),
-            (None, None) => None,
+            (None, None) => upload().and_then(|at| word.skip(at + 1)),
         };
         let file = file.map(|file| file.split_once(';').map_or_else(|| file.clone(), |(path, _)| path));
         match file {
             Some(file) if file.constant() == Some("-") => stdin.clone(),
-            Some(file) => self.read_file(&file),
+            // `@<(…)`: what the command in it prints.
+            Some(file) => {
+                let read = self.read_file(&file);
+                let own = |name: &String| !name.starts_with('$');
+                read.then(Stream {
+                    sources: self.origin_of(&file).sources.into_iter().filter(own).collect(),
+                    ..Stream::empty()
+                })
+            }
             None => match word.constant() {
                 Some(text) => Stream::constant(text),
                 None => self.origin_of(word),

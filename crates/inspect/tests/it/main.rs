@@ -4,6 +4,7 @@ mod carried;
 mod classes;
 mod corpus;
 mod deeds;
+mod embedded;
 mod findings;
 mod grave;
 mod hidden_ends;
