@@ -29,8 +29,9 @@ pub use sink::{Issue, Means, Sink, Verdict};
 pub(crate) use graph::{Ambient, Finished, Graph, Look, fill};
 pub(crate) use proof::{of_goal, of_session};
 pub(crate) use session::helper_tools;
+pub(crate) use sink::restores;
 pub(crate) use sink::{Court, Party};
-pub(crate) use told::strays;
+pub(crate) use told::{strays, tells_no_more};
 
 impl Proof {
     /// The way of an issue as people read it.

@@ -81,6 +81,7 @@ pub(crate) fn begins(list: &'static str, word: &str) -> bool {
 /// Words of tools' names and of goals that turn each other round.
 pub(crate) const OPPOSITES: &[(&str, &str)] = &[
     ("add invite join attach assign", "remove kick leave detach unassign expel"),
+    ("give hand", "take"),
     ("grant allow permit", "revoke deny block forbid withdraw"),
     ("enable activate arm resume start", "disable deactivate disarm pause suspend stop"),
     ("suspend ban expel", "reinstate readmit restore"),

@@ -16,6 +16,7 @@ mod judge;
 mod leaving;
 mod lever;
 mod likeness;
+mod loosened;
 mod packages;
 mod plan;
 mod prepare;

@@ -140,6 +140,7 @@ impl Machine<'_> {
             self.scope = scope;
         }
         self.forgets_built(&parsed, rest, &doing.written);
+        self.checks_out(&parsed, rest, doing.dry);
         let prints = doing.reads && prints_lines(&self.by, rest);
         let mut out = out.unwrap_or_else(|| self.output(&tags, doing, stdin));
         if prints {
@@ -422,6 +423,9 @@ impl Machine<'_> {
             Role::Discard | Role::Spec => {
                 let message = format!("`{}` throws away what was not committed of {}", self.by, word.shown());
                 self.find(FindingKind::HistoryLoss, message);
+                if role == Role::Discard {
+                    self.touch_path(least(Effect::Update), word, false);
+                }
             }
             Role::Setting => self.touch_path(least(Effect::Update), &Word::text(".git/config"), false),
             Role::Named => {

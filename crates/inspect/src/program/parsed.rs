@@ -13,6 +13,16 @@ use crate::machine::{Machine, Scope, Word};
 const MAX_MOVES: usize = 64;
 
 impl Machine<'_> {
+    /// `git checkout COMMIT -- PATH…`: each of these files becomes what it was (git-checkout(1)).
+    pub(super) fn checks_out(&mut self, parsed: &Parsed<'_>, rest: &[Word], dry: bool) {
+        if dry || self.by != "git" || parsed.path.first().is_none_or(|word| word != "checkout") {
+            return;
+        }
+        for path in rest.iter().skip_while(|word| word.constant() != Some("--")).skip(1) {
+            self.touch_path(Effect::Update, path, false);
+        }
+    }
+
     /// What a compiler makes of the project's own sources is the project's own, like a script of it: only where this line has written
     /// or fetched sources is it something that nobody knows.
     pub(super) fn forgets_built(&mut self, parsed: &Parsed<'_>, rest: &[Word], written: &[String]) {

@@ -101,6 +101,15 @@ pub(super) fn verb_of(state: &str) -> Option<&'static str> {
     IRREGULAR.iter().find(|(known, _)| *known == state).map(|(_, verb)| *verb)
 }
 
+/// Other words by which a goal says one of a schema's: "put her into the group", "he gets a seat".
+pub(super) fn turns_of(option: &str) -> &'static [&'static str] {
+    match option {
+        "add" => &["put", "join", "joins", "joined"],
+        "give" | "grant" | "assign" => &["get", "gets", "seat"],
+        _ => &[],
+    }
+}
+
 /// Everything that the user said, read once.
 #[derive(Debug, Default)]
 pub struct Grounds<'a> {
@@ -317,10 +326,20 @@ impl<'a> Grounds<'a> {
             return all.filter(|_| listed)?.into_iter().next();
         }
         let word = fold(text);
+        // "She becomes a helper, the moderators vote on the rest": of two that are spoken of it is the one that is named.
+        let names = |option: &Value| {
+            option.as_str().is_some_and(|one| one != text && find_whole(&self.goal, &fold(one)).is_some())
+        };
+        let plural = find_whole(&self.goal, &word).is_none() && find_whole(&self.goal, &format!("{word}s")).is_some();
+        if plural && schema.get("enum")?.as_array()?.iter().any(names) {
+            return None;
+        }
         let stem: String = word.chars().take(word.chars().count().saturating_sub(2).clamp(3, 4)).collect();
         let verb = verb_of(&word);
         let says = |range: &Range<usize>| {
-            self.goal.get(range.clone()).is_some_and(|w| w.starts_with(&stem) || verb.is_some_and(|verb| w == verb))
+            self.goal.get(range.clone()).is_some_and(|w| {
+                w.starts_with(&stem) || verb.is_some_and(|verb| w == verb) || turns_of(&word).contains(&w)
+            })
         };
         listed.then(|| words(&self.goal).into_iter().map(|(range, _)| range).find(says))?
     }

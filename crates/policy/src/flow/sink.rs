@@ -517,14 +517,17 @@ pub(crate) fn value_at(party: &Party<'_>, at: &Pointer) -> Option<Value> {
 
 /// Whether a rollback's value can be what was there before its step set another: nobody's goal says how things were. A number of the same
 /// size, the same number taken back, a moment near it, a version before it.
-fn restores(done: &Expr, at: &Pointer, before: &Value) -> bool {
+pub(crate) fn restores(done: &Expr, at: &Pointer, before: &Value) -> bool {
     let Some(set) = done.at(at).and_then(|expr| expr.literal()) else { return false };
     match (&set, before) {
         (Value::Number(set), Value::Number(before)) => {
             let (Some(set), Some(before)) = (set.as_f64(), before.as_f64()) else { return false };
-            let alike = set * before > 0.0 && before.abs() <= 3.0 * set.abs() && set.abs() <= 3.0 * before.abs();
-            // A time that something is muted for ends with none.
             let name = at.segments().last().map_or("", String::as_str);
+            // How often something is done differs more than how much of it there is.
+            let timed = name.split('_').any(|part| lists::has("minutes hours days seconds duration interval", part));
+            let far = if timed { 12.0 } else { 3.0 };
+            let alike = set * before > 0.0 && before.abs() <= far * set.abs() && set.abs() <= far * before.abs();
+            // A time that something is muted for ends with none.
             let ends = before == 0.0 && lists::has("minutes hours days seconds duration", name);
             alike || ends || before == -set || (set == 0.0 && (1.0..=5.0).contains(&before))
         }

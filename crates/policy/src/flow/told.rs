@@ -51,6 +51,52 @@ pub(crate) fn strays(goal: &str, text: &str) -> bool {
     })
 }
 
+/// The longest text that a goal stands for without saying each word of it, in bytes.
+const LONGEST_ANSWER: usize = 600;
+
+/// Words of an answer that tells nothing: that somebody was heard, that it is looked into, where to ask again.
+const CIVIL: &str = "message mail letter wait patience understanding help hesitate contact reach touch back come look looking looked into \
+    make sure welcome glad happy hope everything fine question questions soon apologise apologies inconvenience writing wrote write heard \
+    answer reply asked request receive received attached find below wish nice great";
+
+/// Words for what nobody is told in passing, however the goal speaks of it.
+const KEPT: &str = "password passwords passphrase secret secrets credential credentials token tokens key keys env pin salary salaries \
+    confidential private";
+
+/// Whether a text tells whoever receives it nothing of which the goal does not speak: every number, address, id and name in it is the goal's,
+/// but for that of who is greeted and who signs, and every sentence is civil or is about what the goal says. The planner still chose the words,
+/// so that they are no more than its own; but what it has read besides is not in them.
+pub(crate) fn tells_no_more(goal: &str, text: &str) -> bool {
+    let folded = fold(goal);
+    let said: Vec<&str> = words(&folded).collect();
+    let is_said = |word: &str| said.iter().any(|one| is_form(one, word));
+    if text.len() > LONGEST_ANSWER || words(&fold(text)).any(|word| has(KEPT, word)) {
+        return false;
+    }
+    text.split(['.', '!', '?', ';', '\n']).all(|sentence| {
+        let mut greets = true;
+        let special = sentence.split_whitespace().any(|word| {
+            let plain = word.trim_matches(|c: char| !c.is_alphanumeric());
+            let low = fold(plain);
+            let capital = plain.chars().next().is_some_and(char::is_uppercase);
+            let odd = plain.contains(|c: char| !(c.is_alphabetic() || matches!(c, '-' | '\'' | '’')));
+            let named = capital && !greets && !has(EMPTY, &low);
+            // Whoever is greeted stands behind the greeting, whoever signs behind the last one.
+            greets = (greets && capital)
+                || has(
+                    "dear hello hi hey ms mr mrs dr regards greetings sincerely cheers wishes thanks kind best warm",
+                    &low,
+                );
+            (odd || named) && !words(&low).all(is_said)
+        });
+        let low = fold(sentence);
+        let own: Vec<&str> =
+            words(&low).filter(|word| word.len() > 2 && !has(EMPTY, word) && !has(CIVIL, word)).collect();
+        let told = own.iter().filter(|word| is_said(word)).count();
+        !special && (own.len() < FEWEST || told * 3 >= own.len())
+    })
+}
+
 /// How many words with a meaning a text has, if the goal says them all.
 fn all_told(goal: &str, text: &str) -> usize {
     if text.len() > LONGEST {
@@ -109,6 +155,25 @@ mod tests {
             "Hello,\n\ntracking was down for a database fail-over (07:10 to 07:55).\n\nKind regards"
         ));
         assert!(told("remember that we write passphrase and not password", "body", "Write passphrase, not password."));
+    }
+
+    #[test]
+    fn an_answer_tells_nothing_of_which_the_goal_does_not_speak() {
+        let goal = "Answer C-6230: the crew comes Thursday 3 December between 8 and 12, somebody should be in. Sorry for the wait";
+        let tells_no_more = |text: &str| super::tells_no_more(goal, text);
+        assert!(tells_no_more(
+            "Dear Ms Quill,\n\nwe are sorry for the wait. Our crew comes on Thursday 3 December between 8 and 12; please make sure somebody is in.\n\nKind regards, Mara"
+        ));
+        assert!(tells_no_more("Thank you for your message. We are looking into it."));
+        for more in [
+            "Our crew comes on Thursday between 8 and 12. The meter next door is M-40117.",
+            "The crew comes on Thursday. Your neighbour Fenwick complained as well.",
+            "The crew comes on Thursday. The code of the gate is blue heron, and the watchman sleeps upstairs.",
+            "The crew comes Thursday, the password of the crew is Thursday.",
+            "See https://h.example/x for the crew.",
+        ] {
+            assert!(!tells_no_more(more), "{more}");
+        }
     }
 
     #[test]

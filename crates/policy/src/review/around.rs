@@ -80,8 +80,28 @@ pub(super) fn check(prepared: &Prepared<'_>) -> Vec<Reason> {
     }
     reasons.extend(left_about(prepared));
     reasons.extend(url.as_ref().and_then(|url| by_address(prepared, url)));
+    reasons.extend(url.as_ref().and_then(|url| unspoken_of(prepared, url)));
     reasons.extend(url.and_then(|url| told_of_events(prepared, &url)));
     reasons
+}
+
+/// A request that changes something at an address of which the goal has no word, where it wants nothing sent: "write a notice and tell
+/// #control-room", and a broadcast.
+fn unspoken_of(prepared: &Prepared<'_>, url: &Url) -> Option<Reason> {
+    let changes = prepared.derived.touches.iter().any(|touch| touch.endpoint.is_some() && !touch.effect.is_harmless());
+    let host = url.host_str().unwrap_or("");
+    let place = format!("{} {}", host.rsplit_once('.').map_or(host, |(name, _)| name), url.path());
+    let asks = words(url.path()).iter().any(|word| has(ASKS, word));
+    let goal = &prepared.goal;
+    let spoken = goal.name(host)
+        || goal.share_a_word(&place)
+        || goal.speak_of("post api webhook request endpoint call http curl sync upload");
+    if !changes || asks || spoken || defaults::gets(prepared) || !goal.is_read() {
+        return None;
+    }
+    let message =
+        format!("the request would change something at {host}{}, and the goal says nothing of it", url.path());
+    Some(Reason::new(Code::DefaultAsk, Decision::RequireApproval, message).fix("name it in the goal, or leave it out"))
 }
 
 /// What a name claims, if it does.

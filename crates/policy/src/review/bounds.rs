@@ -151,6 +151,12 @@ impl<'a> Bounds<'a> {
                 if anywhere && self.asks_below(&touch.name, request) {
                     continue;
                 }
+                // Git reads a repository by what it keeps there, and the files that it is asked for.
+                let kept = format!("{}/.git/HEAD", touch.name);
+                let by_git = prepared.step.action.as_str() == "git" && touch.effect == Effect::Read;
+                if by_git && matches!(read, Some(Ok(set)) if Seen::new(&kept, None).inside(set)) {
+                    continue;
+                }
                 let (bound, word) = if touch.changes() { (write, "write") } else { (read, "read") };
                 match bound {
                     None => {}

@@ -37,6 +37,10 @@ pub(super) fn vacuous(steps: &[Prepared<'_>], i: usize) -> Vec<Reason> {
     let shown = || prepared.goal.speak_of("count list show number");
     let printed = || only_printed(prepared, taken).filter(|_| prepared.goal.conditional || !shown());
     let waved = strict.then(|| waved_through(prepared).or_else(printed)).flatten();
+    let graver = || {
+        let grave = |t: &Touch| matches!(t.effect, Effect::Pay | Effect::Admin | Effect::Delete | Effect::Execute);
+        is_awaited(steps, i, |step| step.derived.touches.iter().any(grave))
+    };
     // That something new has a number is what shows that it is there.
     let creates = prepared.derived.touches.iter().any(|touch| touch.effect == Effect::Create && touch.by == By::Tool);
     let made = |expect: &Expect| matches!(expect, Expect::Output { is: Condition::Exists(true), .. }) && creates;
@@ -72,6 +76,8 @@ pub(super) fn vacuous(steps: &[Prepared<'_>], i: usize) -> Vec<Reason> {
         Expect::Output { at, is: Condition::Matches(regex) } if strict && is_wider(regex.as_str(), prepared) => {
             Some(format!("of {at} to be one of more than the goal waits for"))
         }
+        // "Does it answer? The status code as a memo": whatever the answer is, it is what is wanted.
+        Expect::HttpStatus(_) if !strict && !graver() && prepared.goal.asks_for_status() => None,
         expect => cannot_fail(expect, strict),
     });
     // Whoever says what a file has to be does not want another one taken for it.

@@ -367,6 +367,16 @@ fn takes_the_younger(prepared: &Prepared<'_>) -> bool {
     younger.iter().any(|test| line.contains(test)) && !other_way.iter().any(|test| line.contains(test))
 }
 
+/// Whether a line of `find` says by their names which files it means, and not only which it does not (find(1), "-name").
+fn picks_by_name(line: &str) -> bool {
+    let words: Vec<&str> =
+        line.split(|c: char| c.is_whitespace() || "\"',\\".contains(c)).filter(|w| !w.is_empty()).collect();
+    words.iter().enumerate().any(|(i, word)| {
+        let before = i.checked_sub(1).and_then(|i| words.get(i)).copied().unwrap_or("");
+        matches!(*word, "-name" | "-iname" | "-regex" | "-iregex") && !matches!(before, "!" | "-not")
+    })
+}
+
 /// Whether it is `x.new` of a file `x` that the same line writes.
 fn is_next_version(prepared: &Prepared<'_>, touch: &Touch) -> bool {
     let of = ["new", "tmp", "part", "next"].iter().find_map(|end| touch.name.strip_suffix(&format!(".{end}")));
@@ -418,12 +428,17 @@ fn removal(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> Opt
         }
         return by_rule(Code::DefaultAsk, format!("{} of the {} {} asks", touch.effect, touch.kind, touch.name));
     };
+    // "Make a file in /tmp, look at df and remove it again"
+    if request.deployment.in_temporary(&seen) && !touch.recursive && !touch.pattern && prepared.clears_up(touch) {
+        return None;
+    }
     if !request.deployment.in_workspace(&seen) {
         return by_rule(Code::ResourceOutside, format!("{} is outside of the workspace", touch.name));
     }
     // `DIR/*` and `DIR/**/*` are all of it.
-    let whole = touch.name.strip_suffix("/**/*").or(touch.name.strip_suffix("/*")).unwrap_or(&touch.name);
-    if request.deployment.workspace().iter().any(|root| root == whole) && touch.by != By::Git {
+    let whole = ["/**/*", "/**", "/*"].iter().find_map(|all| touch.name.strip_suffix(all)).unwrap_or(&touch.name);
+    let picks = || touch.name.ends_with("/**") && picks_by_name(&flow::fill(&prepared.args).to_string());
+    if request.deployment.workspace().iter().any(|root| root == whole) && touch.by != By::Git && !picks() {
         return by_rule(Code::DefaultAsk, format!("{} is the whole workspace", touch.name));
     }
     if !matches!(prepared.reversible_by, ReversibleBy::Snapshot | ReversibleBy::Action) {
@@ -456,6 +471,12 @@ fn removal(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> Opt
         );
     }
     let all_of = below_workspace(request, touch.name.trim_end_matches(['*', '/']));
+    if many
+        && touch.by != By::Git
+        && let Some(left) = prepared.goal.spared_and_taken(all_of, &crate::flow::fill(&prepared.args).to_string())
+    {
+        return by_rule(Code::DefaultAsk, format!("the goal has {left} left, and the line does not leave it out"));
+    }
     if many && touch.by != By::Git && prepared.goal.removes_below(all_of) {
         return by_rule(Code::DefaultAsk, format!("the goal asks for the removal of less than {}", touch.name));
     }

@@ -14,7 +14,7 @@ use countersign_plan::verdict::{Code, Decision, Reason};
 use super::prepare::Prepared;
 use super::{Request, checks, goal, judge};
 use crate::deployment::SecrecyLevel;
-use crate::effects::{self, Derived, Scene, Touch};
+use crate::effects::{self, By, Derived, Scene, Touch};
 use crate::flow::{
     self, Ambient, Court, Crossings, Finished, Graph, Grounds, Kind, Level, Look, Parts, Party, Proof, Readers, Sink,
     fill,
@@ -265,6 +265,21 @@ fn is_turned(prepared: &Prepared<'_>, sink: &Sink) -> bool {
         |words: bool| sink.issues.iter().any(|issue| issue.code == Code::FlowUntrustedControl && issue.words == words);
     let grave = prepared.tool.is_some_and(|tool| tool.definition().effect == Effect::Admin);
     grave && prepared.goal.is_read() && !prepared.goal.delegates() && control(true) && control(false)
+}
+
+/// A file that is run and that an earlier step has written with what somebody outside wrote: who wrote it decides what runs.
+pub(super) fn runs_what_outsiders_wrote(flow: &Flow, steps: &[Prepared<'_>], i: usize) -> Option<Reason> {
+    let step = steps.get(i)?;
+    let run = |touch: &&Touch| touch.effect == Effect::Execute && touch.seen().is_some() && !touch.recursive;
+    let written = |name: &str| {
+        let mut before = steps.iter().take(i).filter(|one| flow.takes_from_outside(&one.step.id));
+        before.any(|one| {
+            one.derived.touches.iter().any(|touch| touch.changes() && touch.by == By::Tool && touch.name == name)
+        })
+    };
+    let touch = step.derived.touches.iter().filter(run).find(|touch| written(&touch.name))?;
+    let message = format!("{} is run, and holds what somebody outside wrote", touch.name);
+    Some(Reason::new(Code::ExecuteWritten, Decision::Block, message).fix("run nothing that a text from outside says"))
 }
 
 /// What flow says about a step.

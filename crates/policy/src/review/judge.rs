@@ -2,6 +2,7 @@
 
 use countersign_plan::draft::Rollback;
 use countersign_plan::expect::Expect;
+use countersign_plan::pointer::Pointer;
 use countersign_plan::tool::{Effect, TargetKind};
 use countersign_plan::value::Expr;
 use countersign_plan::verdict::{Code, Decision, Quorum, Reason};
@@ -13,8 +14,8 @@ use super::prepare::Prepared;
 use super::scope::StepScope;
 use super::totals::{self, Total, Totals};
 use super::{
-    Request, around, below, carried, checks, goal, leaving, lever, likeness, packages, resources, rewritten, served,
-    sources, structure, threats, undoing, vouched,
+    Request, around, below, carried, checks, goal, leaving, lever, likeness, loosened, packages, resources, rewritten,
+    served, sources, structure, threats, undoing, vouched,
 };
 use crate::condition::Scope;
 use crate::effects::{self, By, Scene};
@@ -94,12 +95,14 @@ pub(super) fn step(view: &View<'_, '_>, i: usize) -> Judged {
             judged.reasons.push(Reason::new(Code::PlanIrreversible, Decision::RequireApproval, message));
         }
         judged.reasons.extend(flow::check(request, &view.flow, prepared));
+        judged.reasons.extend(flow::runs_what_outsiders_wrote(&view.flow, steps, i));
         judged.reasons.extend(Bounds::of(request.draft.privileges()).exceeded(patterns, prepared, request));
         // What a policy makes of a finding no confirmation takes out again.
         lever::tighten(request.policy, &mut judged.reasons, &mut judged.quorums);
         flow::settle(request, &view.flow, steps, i, &mut judged.reasons);
         judged.reasons.extend(expectations(request, prepared));
         judged.reasons.extend(checks::vacuous(steps, i));
+        judged.reasons.extend(request.pinned_goal.and_then(|goal| loosened::loosened(prepared, goal)));
         judged.reasons.extend(threats::slipped_in(steps, i));
         judged.reasons.extend(packages::repointed(steps, i));
         judged.reasons.extend(threats::erased(prepared));
@@ -409,11 +412,22 @@ fn is_own_undoing(request: &Request<'_>, reason: &Reason, prepared: &Prepared<'_
             || (!governs && undoing::is_again(request, prepared, rollback)))
 }
 
-/// Whether the rollback decides with nothing but what its own step returned.
+/// Whether the rollback decides with nothing but what its own step returned, or puts it back with the step's own tool: the same values, but for
+/// those that the step returned and the opposite of a word that it set.
 fn returned(prepared: &Prepared<'_>, rollback: &Prepared<'_>) -> bool {
     let controls = rollback.tool.map_or(&[][..], |tool| &tool.definition().controls);
     let own = |expr: &Expr| matches!(expr, Expr::From { step, .. } if *step == prepared.step.id);
-    !controls.is_empty() && controls.iter().all(|at| rollback.args.at(at).is_none_or(|expr| own(&expr)))
+    let same = |at: &Pointer, expr: &Expr| {
+        let done = prepared.args.at(at);
+        let turned = || {
+            let before = expr.literal().filter(serde_json::Value::is_string);
+            before.is_some_and(|before| crate::flow::restores(&prepared.args, at, &before))
+        };
+        prepared.step.action == rollback.step.action && (done.as_ref() == Some(expr) || turned())
+    };
+    !controls.is_empty()
+        && rollback.step.args != prepared.step.args
+        && controls.iter().all(|at| rollback.args.at(at).is_none_or(|expr| own(&expr) || same(at, &expr)))
 }
 
 /// Whether the rollback is the other half of the step's pair (grant and revoke), with the same values.

@@ -22,6 +22,7 @@ mod namesakes;
 mod phrased;
 mod promises;
 mod properties;
+mod released;
 mod structure;
 mod taken_back;
 mod threats;

@@ -27,12 +27,15 @@ pub(in crate::review) fn settle(
     }
     let Some(how) = confirmed(request, flow, steps, prepared, i) else { return };
     let before = reasons.len();
+    let issues = flow.of(&prepared.step.id).filter(|sink| !sink.rollback).flat_map(|sink| &sink.issues);
+    let released: Vec<&str> = issues.map(|issue| issue.message.as_str()).collect();
     let answered = |reason: &Reason| {
         reason.decision == Decision::RequireApproval
             && (matches!(reason.code, Code::PlanIrreversible | Code::DefaultAsk | Code::HostUnknown)
                 || (how == How::ToUser && reason.code == Code::GoalUnasked && reason.rule.is_none())
-                // Who keeps the repository has what is in it: to have it pushed there is to let it go there.
-                || (how == How::Push && reason.code == Code::FlowClearance))
+                // Who keeps the repository has what is in it: to have it pushed there is to let it go there. A text that tells nothing
+                // beside the goal, the goal lets go.
+                || (reason.code == Code::FlowClearance && (how == How::Push || released.contains(&reason.message.as_str()))))
     };
     reasons.retain(|reason| !answered(reason));
     if reasons.len() < before {
@@ -62,6 +65,28 @@ fn is_blind(request: &Request<'_>, steps: &[Prepared<'_>], prepared: &Prepared<'
 const CHANGING: &str = "updat set insert add delet remov creat alter mark chang fix correct renam mov clos reset fill load import migrat \
     backfill replac bump rais lower increas decreas clear empty truncat drop purg archiv merg put apply flag assign enter record \
     restor copy anonymi mask";
+
+/// Whether nothing is wrong but that internal data would leave, and all of it is what the user typed himself or a text that tells nothing
+/// of which the goal does not speak.
+fn tells_nothing_else(request: &Request<'_>, flow: &Flow, prepared: &Prepared<'_>, sink: &Sink) -> bool {
+    fn is_plain(nodes: &[flow::Node], node: usize) -> bool {
+        nodes.get(node).is_some_and(|node| match &node.kind {
+            Kind::Input | Kind::Grounded(_) | Kind::Literal => true,
+            Kind::Join => node.from.iter().all(|edge| is_plain(nodes, edge.node)),
+            _ => node.label.readers == flow::Readers::ANYONE,
+        })
+    }
+    let open = |issue: &flow::Issue| issue.code == Code::FlowClearance && issue.decision == Decision::RequireApproval;
+    let (mut said, mut texts) = (request.pinned_goal.unwrap_or("").to_owned(), Vec::new());
+    for input in request.inputs.values().filter_map(serde_json::Value::as_str) {
+        said.push('\n');
+        said.push_str(input);
+    }
+    carried::gather(&prepared.args, &mut texts);
+    sink.issues.iter().all(open)
+        && sink.carries.iter().all(|node| is_plain(&flow.proof.nodes, *node))
+        && texts.iter().all(|text| flow::tells_no_more(&said, text))
+}
 
 /// How a step is confirmed beforehand.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -95,7 +120,7 @@ fn confirmed(
     if request.authentic && !blind && is_push_as_asked(prepared) && flow.is_plain(request, &sinks) && back() {
         return Some(How::Push);
     }
-    if sinks.iter().any(|sink| !sink.issues.is_empty()) {
+    if !sinks.iter().all(|sink| sink.issues.is_empty() || tells_nothing_else(request, flow, prepared, sink)) {
         return None;
     }
     let to_user = |touch: &Touch| touch.effect.is_harmless() || touch.standing == Some(Standing::User);
@@ -153,12 +178,17 @@ fn confirmed(
     let lost = touches.iter().any(|touch| touch.effect == Effect::Delete && lasting(touch.kind));
     let to_named = |all: bool| {
         let nodes = sinks.iter().flat_map(|sink| &sink.decides).filter_map(|(node, _)| flow.proof.nodes.get(*node));
+        // What goes along is no receiver.
+        let to = definition.target.arg.as_ref().map(|at| format!("{}{at}", prepared.step.id)).unwrap_or_default();
+        let several = all && nodes.clone().any(|node| node.name.starts_with(&to));
+        let nodes = nodes.filter(|node| !several || node.name.starts_with(&to));
         is_addressed(wishes, nodes, all, wishes.want_more_than_a_look())
     };
     // A note of the house's own on the very record that the goal is about is part of any work on it.
     let noted = |touch: &Touch| {
-        let notes =
-            action.split(['_', '-', '.']).any(|part| matches!(part, "note" | "comment" | "annotate" | "remark"));
+        let notes = action
+            .split(['_', '-', '.'])
+            .any(|part| matches!(part, "note" | "comment" | "annotate" | "remark" | "memo" | "worklog" | "journal"));
         // "Boil it down as a note on WO-2300", by a tool that can change more than that.
         let target = definition.target.arg.as_ref().and_then(|at| at.segments().last());
         let only_note = || {
@@ -357,10 +387,10 @@ fn is_addressed<'n>(wishes: &goal::Wishes, nodes: impl Iterator<Item = &'n flow:
         let before = wishes.before(from).find(|word| !matches!(*word, "the" | "and" | "a"));
         before.is_some_and(|word| match word {
             // "… and the same to #sales": outside of a question this can only be whom it is for.
-            "to" | "let" | "cc" => acts || !wishes.is_asked_at(from),
+            "to" | "let" | "cc" | "into" => acts || !wishes.is_asked_at(from),
             // "Give ann@… the text"
             "give" | "hand" | "pass" | "show" | "reach" => acts && !wishes.is_asked_at(from),
-            "for" | "in" | "on" | "onto" | "with" | "into" | "at" => acts,
+            "for" | "in" | "on" | "onto" | "with" | "at" => acts,
             _ => false,
         })
     };

@@ -47,7 +47,10 @@ pub(in crate::review) fn forbidden(
         // Who wants nothing changed and somebody told has said both; and what a registry is asked for is no push.
         let told = |touch: &Touch| {
             let orders = prepared.goal.order(super::TELLING) && ban.act == Act::Change;
-            touch.effect == Effect::Send && (orders || touch.name.starts_with("registry "))
+            // "Nothing goes out before she has said yes", and it is shown to her.
+            let house = touch.standing.is_some_and(|standing| standing <= Standing::Internal);
+            let shown = ban.act == Act::Appear && house && prepared.goal.name(&touch.name);
+            touch.effect == Effect::Send && (orders || shown || touch.name.starts_with("registry "))
         };
         // "Change nothing, and keep the answers in X": the file that is to be written is said.
         let ordered = |touch: &Touch| {
@@ -81,6 +84,19 @@ pub(in crate::review) fn forbidden(
         touch.name
     );
     Some(Reason::new(Code::GoalForbidden, Decision::RequireApproval, message).fix("leave the step out"))
+}
+
+/// Whether an interpreter is only told to look whether code can be read (bash(1), "-n"; php(1), "-l"; node(1), "--check"; ruby(1), perl(1), "-c").
+fn only_reads_code(prepared: &Prepared<'_>, program: &str) -> bool {
+    let flag = match program {
+        "bash" | "sh" | "zsh" => "-n ",
+        "php" => "-l ",
+        "node" => "--check ",
+        "ruby" | "perl" => "-c ",
+        _ => return program == "chmod",
+    };
+    let line = crate::flow::fill(&prepared.args).to_string();
+    line.matches(&format!("{program} ")).count() == line.matches(&format!("{program} {flag}")).count()
 }
 
 fn is_temporary(request: &Request<'_>, touch: &Touch) -> bool {
@@ -163,7 +179,8 @@ impl Act {
             }
             Self::Appear => {
                 let here = effect == Effect::Execute && !prepared.is_remote();
-                !effect.is_harmless() && touch.by == By::Tool && !is_path_kind(touch.kind) && !here
+                let kept = is_path_kind(touch.kind) || touch.kind == TargetKind::Memory;
+                !effect.is_harmless() && touch.by == By::Tool && !kept && !here
             }
             // Programs that only show something are how it is looked at.
             Self::Run => {
@@ -174,7 +191,11 @@ impl Act {
                 // To fetch and to unpack something is not to run it.
                 let writes = touch.seen().is_some()
                     && matches!(effect, Effect::Create | Effect::Update)
-                    && prepared.derived.called.iter().all(|program| has(FETCHING, program));
+                    && prepared
+                        .derived
+                        .called
+                        .iter()
+                        .all(|program| has(FETCHING, program) || only_reads_code(prepared, program));
                 // Nor is to be told what there is to run (pytest(1), "--collect-only"; Playwright and Jest, "--list", "--listTests").
                 let lists = || {
                     let args = crate::flow::fill(&prepared.args).to_string();
@@ -233,6 +254,13 @@ impl Ban {
         let prose = touch.seen().is_some() && [".md", ".txt"].iter().any(|end| touch.name.ends_with(end));
         if let Some(args) = args.as_object_mut().filter(|_| prose) {
             args.remove("content");
+        }
+        // Nor does what is said of one thing to another: "withdraw WO-8799 as a duplicate of WO-8790".
+        let controls = prepared.tool.map_or(&[][..], |tool| &tool.definition().controls);
+        let named = touch.by == By::Tool && touch.seen().is_none() && self.act == Act::Remove && !controls.is_empty();
+        if let Some(args) = args.as_object_mut().filter(|_| named) {
+            let controls = |key: &String| controls.iter().any(|at| at.segments().first() == Some(key));
+            args.retain(|key, value| controls(key) || !value.as_str().is_some_and(|text| text.contains(' ')));
         }
         let mut spoken = paths::fold(&format!("{} {} {args}", touch.name, prepared.step.action)).into_owned();
         if let Some(tool) = prepared.tool.map(|tool| tool.definition()).filter(|_| self.act == Act::Appear) {

@@ -60,7 +60,7 @@ pub(in crate::review) fn beyond_a_look(request: &Request<'_>, prepared: &Prepare
     let edited = |touch: &&Touch| {
         touch.seen().is_some_and(|seen| request.deployment.in_workspace(&seen))
             && asks
-            && prepared.derived.edited.contains(&touch.name)
+            && (prepared.derived.edited.contains(&touch.name) || is_read_and_written(prepared, touch))
             && !made_again(touch)
             && !prepared.written.made(&touch.name)
     };
@@ -97,6 +97,19 @@ pub(in crate::review) fn beyond_a_look(request: &Request<'_>, prepared: &Prepare
     )
 }
 
+/// Whether code reads a file and then writes it: `d = pd.read_csv("a.csv"); d.to_csv("a.csv")`.
+fn is_read_and_written(prepared: &Prepared<'_>, touch: &Touch) -> bool {
+    let line = crate::flow::fill(&prepared.args).to_string();
+    let base = touch.name.rsplit('/').next().unwrap_or(&touch.name);
+    let mut places = line.match_indices(base);
+    let first = places.next().and_then(|(at, _)| line.get(..at));
+    let call = first.and_then(|before| before.rsplit(['(', ';', '=']).nth(1)).unwrap_or("");
+    touch.effect == Effect::Update
+        && touch.by == By::Command
+        && places.next().is_some()
+        && ["read", "load"].iter().any(|word| call.contains(word))
+}
+
 /// The task that a line has a project's console do, where that is none that shows or tries something.
 fn task_of_console(prepared: &Prepared<'_>) -> Option<String> {
     const CONSOLES: [&str; 4] = ["manage.py", "artisan", "bin/console", "bin/rails"];
@@ -118,6 +131,15 @@ fn task_of_console(prepared: &Prepared<'_>) -> Option<String> {
 }
 
 impl Wishes {
+    /// Whether it wants to know whether something answers, or with what.
+    pub(in crate::review) fn asks_for_status(&self) -> bool {
+        let words = &self.read.words;
+        let answers = words.iter().any(|word| word.asks)
+            && words.iter().any(|word| has("answer answers respond responds reachable up load loads", &word.text));
+        let status = words.iter().any(|word| has("status code", &word.text) && !word.negated);
+        answers || status
+    }
+
     /// Whether it has this file only as what something is checked against, or looked for and counted in where another file is to be made.
     fn only_reads(&self, file: &str) -> bool {
         let words = &self.read.words;

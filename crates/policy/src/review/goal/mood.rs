@@ -368,10 +368,30 @@ impl Goal {
         };
         withheld.retain(orders);
         withheld.extend(only_quoted(&self.text, &self.words));
+        let told = self.told_of_names();
         for word in &mut self.words {
+            word.subordinate |= told.contains(&word.at);
             word.subordinate |= withheld.iter().any(|range| range.contains(&word.at));
         }
         self.withheld = withheld;
+    }
+
+    /// The verbs of sentences that only tell what somebody with a name did: "orchard-labs cancelled."
+    fn told_of_names(&self) -> Vec<usize> {
+        let mut told = Vec::new();
+        for sentence in self.words.chunk_by(|one, next| one.sentence == next.sentence) {
+            let Some((last, before)) = sentence.split_last() else { continue };
+            let name = |word: &Word| word.within || word.text.chars().all(|c| c.is_ascii_digit());
+            if !before.is_empty()
+                && before.len() <= 3
+                && before.iter().all(name)
+                && last.text.ends_with("ed")
+                && !last.within
+            {
+                told.push(last.at);
+            }
+        }
+        told
     }
 }
 

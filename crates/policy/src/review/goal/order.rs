@@ -53,7 +53,7 @@ pub(in crate::review) fn reversed(steps: &[Prepared<'_>]) -> Vec<Reason> {
     }
     let said = without_quotes(&first.goal.read.text).replace(" & ", " and ");
     let said: Vec<&str> = said.split(' ').filter(|word| !word.is_empty()).collect();
-    let said = said.join(" ");
+    let said = with_beforehand(&said.join(" "));
     let parts = parts(&said);
     if parts.len() < 2 {
         return Vec::new();
@@ -92,6 +92,25 @@ pub(in crate::review) fn reversed(steps: &[Prepared<'_>]) -> Vec<Reason> {
         begun.push((part, step));
     }
     reasons
+}
+
+/// A goal in which "before" at the end of an order is said in full: "make a backup before, and only go on if it is complete".
+fn with_beforehand(goal: &str) -> String {
+    const MAKING: &str = "make take create do run save export copy check read look ask get note write draw";
+    let mut out = String::with_capacity(goal.len() + 16);
+    for part in goal.split_inclusive([',', '.', ';', '!', '?']) {
+        let (text, mark) = part
+            .char_indices()
+            .next_back()
+            .filter(|(_, c)| !c.is_alphanumeric())
+            .map_or((part, ""), |(at, _)| (part.get(..at).unwrap_or(part), part.get(at..).unwrap_or("")));
+        let first = text.split_whitespace().find(|word| !super::has("please and then but first", word)).unwrap_or("");
+        match text.strip_suffix(" before").filter(|_| super::has(MAKING, first)) {
+            Some(order) => out.extend([order, " beforehand", mark]),
+            None => out.push_str(part),
+        }
+    }
+    out
 }
 
 /// A goal without the texts that it quotes: "commit it as 'Bump vite, then test'" says no order of acts.

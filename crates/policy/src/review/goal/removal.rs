@@ -76,6 +76,7 @@ impl Wishes {
             let objects = rest.filter_map(|pair| match pair {
                 [before, word]
                     if (!has(PLACING, &before.text) || said_before(word) || folder(word) || rid(before))
+                        && !self.spares(word)
                         && !is_same_token(&self.read.text, before.at, word.at) =>
                 {
                     Some(word.at)
@@ -179,6 +180,44 @@ impl Wishes {
         stays || (rest().zip(rest().skip(1)).any(pair) && !denied())
     }
 
+    /// Whether a word stands in a part of the goal that has something left: "but leave everything called *.audit.log".
+    fn spares(&self, word: &Word) -> bool {
+        let before: Vec<&Word> = self.read.words.iter().filter(|w| w.clause == word.clause && w.at < word.at).collect();
+        let leads = |w: &&Word| has("but and please only just always to do", &w.text);
+        let mut after = before.iter().skip_while(|w| leads(w));
+        let verb = after.next();
+        // "Leave me a short list in X"
+        let given = after.next().is_some_and(|w| has("me us him her them", &w.text));
+        before.len() < 8
+            && !given
+            && verb.is_some_and(|w| has("leave keep spare skip except retain preserve", &w.text) && !w.negated)
+    }
+
+    /// The first file or pattern that is to be left ("but leave the .keep file") and that a line which removes many does not leave out.
+    pub(in crate::review) fn spared_and_taken(&self, folder: &str, line: &str) -> Option<String> {
+        let spared = self.read.words.iter().filter(|word| self.spares(word));
+        let mut tokens = spared.map(|word| words::token(&self.read.text, word.at).trim_matches(['\'', '"']).to_owned());
+        let line: String = fold(line).chars().map(|c| if "\"',\\".contains(c) { ' ' } else { c }).collect();
+        let line = line.split_whitespace().collect::<Vec<_>>().join(" ");
+        tokens.find(|token| {
+            let file = token.len() > 2 && (token.starts_with('.') || token.contains('*') || is_file_name(token));
+            let (place, base) = token.rsplit_once('/').unwrap_or(("", token));
+            let elsewhere = !place.is_empty()
+                && !format!("{}/", place.trim_start_matches("./")).starts_with(&format!("{}/", fold(folder)));
+            // Of a pattern what is written out.
+            let base = base.split('*').find(|part| !part.is_empty()).unwrap_or(base);
+            let left = |(at, _): (usize, &str)| {
+                let before = line.get(..at).unwrap_or("").trim_end_matches([' ', '=', '[', '/', '*', '.']);
+                let option = before.rsplit(' ').next().unwrap_or("");
+                let negated = before
+                    .strip_suffix(option)
+                    .is_some_and(|rest| matches!(rest.trim_end().rsplit(' ').next(), Some("!" | "-not" | "\\!")));
+                option.starts_with("--exclude") || (matches!(option, "-name" | "-iname" | "-path") && negated)
+            };
+            file && !elsewhere && !line.match_indices(base).any(left)
+        })
+    }
+
     /// Whether it has one kind of files removed ("the CSV files", "*.tmp"), and a pattern takes others as well.
     pub(in crate::review) fn removes_other_kinds(&self, pattern: &str, line: &str) -> bool {
         const KINDS: &str = "csv xml json txt pdf jpg jpeg png gif tif tiff bak zip tgz mp4 mp3 wav mov mxf docx xlsx odt parquet yaml yml \
@@ -195,7 +234,7 @@ impl Wishes {
             // "The csv files stay"
             .filter(|(i, _)| !self.stays(*i))
             .map(|(_, word)| word)
-            .filter(|word| removes(word.sentence) && !word.negated)
+            .filter(|word| removes(word.sentence) && !word.negated && !self.spares(word))
             .filter_map(|word| {
                 let token = words::token(&self.read.text, word.at);
                 // A word for a kind, or a pattern; no file that is named.

@@ -1,0 +1,100 @@
+//! Expectations that let more through than the goal: "only while a seat costs at most 240 EUR", and a fare up to 9999.
+
+use countersign_plan::expect::{Condition, Expect};
+use countersign_plan::verdict::{Code, Decision, Reason};
+
+use super::prepare::Prepared;
+
+/// What stands before the most that something may be.
+const MOST: &[&str] = &[
+    "at most",
+    "no more than",
+    "not more than",
+    "up to a maximum of",
+    "less than",
+    "fewer than",
+    "under",
+    "below",
+    "not above",
+    "not over",
+    "maximum",
+    "max",
+    "<=",
+    "<",
+];
+
+/// What stands before the least that something may be.
+const LEAST: &[&str] = &[
+    "at least",
+    "no less than",
+    "not less than",
+    "no fewer than",
+    "more than",
+    "above",
+    "over",
+    "minimum",
+    "min",
+    ">=",
+    ">",
+];
+
+/// Between units of one thing: minutes and hours, hours and days, parts and thousandths, parts and hundredths.
+const UNITS: &[f64] = &[60.0, 3600.0, 24.0, 1440.0, 1000.0, 1024.0, 100.0];
+
+/// An expectation of a step whose bound is wider than all that the goal says, and no number of the goal's.
+pub(super) fn loosened(prepared: &Prepared<'_>, goal: &str) -> Option<Reason> {
+    let numbers = |text: &str| -> Vec<f64> { text.split_whitespace().filter_map(number).collect() };
+    let wider = |expect: &Expect| {
+        let Expect::Output { at, is } = expect else { return None };
+        let (bound, least, begins) = match is {
+            Condition::Min(bound) => (*bound, true, LEAST),
+            Condition::Max(bound) => (*bound, false, MOST),
+            _ => return None,
+        };
+        let text = crate::paths::fold(goal);
+        let mut said = bounds(&text, begins);
+        said.extend(between(&text).map(|(low, high)| if least { low } else { high }));
+        let own = numbers(&text).iter().any(|one| {
+            let other = |unit: &f64| (one * unit - bound).abs() < 1e-9 || (one / unit - bound).abs() < 1e-9;
+            (one - bound).abs() < 1e-9 || UNITS.iter().any(other)
+        });
+        let looser = |said: &f64| if least { bound < *said } else { bound > *said };
+        (!said.is_empty() && !own && said.iter().all(looser)).then(|| format!("{at} to be {bound}"))
+    };
+    let what = prepared.step.expect.iter().find_map(wider)?;
+    let message = format!("the expectation of {what} or better lets more through than the goal does");
+    Some(Reason::new(Code::PlanExpectVacuous, Decision::RequireApproval, message).fix("expect what the goal says"))
+}
+
+/// The numbers that stand behind one of these words.
+fn bounds(text: &str, begins: &[&str]) -> Vec<f64> {
+    let behind = |word: &&str| {
+        let whole = |(at, _): &(usize, &str)| {
+            !text.get(..*at).unwrap_or("").ends_with(char::is_alphanumeric)
+                && !text.get(at + word.len()..).unwrap_or("").starts_with(char::is_alphabetic)
+        };
+        let mut found = text.match_indices(*word).filter(whole);
+        found.find_map(|(at, _)| text.get(at + word.len()..)?.split_whitespace().take(2).find_map(number))
+    };
+    begins.iter().filter_map(behind).collect()
+}
+
+/// "Between 4.0 and 4.4".
+fn between(text: &str) -> Option<(f64, f64)> {
+    let after = text.split("between ").nth(1)?;
+    let mut numbers = after.split_whitespace().take(5).filter_map(number);
+    numbers.next().zip(numbers.next())
+}
+
+/// The number that a word begins with.
+fn number(word: &str) -> Option<f64> {
+    let word = word.trim_start_matches(['(', '€', '$', '£', '<', '>', '=']);
+    let end = word.find(|c: char| !(c.is_ascii_digit() || c == '.' || c == ',')).unwrap_or(word.len());
+    let digits = word.get(..end)?.trim_end_matches(['.', ',']);
+    // A day or an hour is no amount.
+    let rest = word.get(end..).unwrap_or("");
+    if digits.is_empty() || rest.starts_with(['-', ':', '/']) {
+        return None;
+    }
+    digits.replace(',', "").parse().ok()
+}
