@@ -174,7 +174,7 @@ impl Machine<'_> {
         self.judge_grave(base, rest);
         self.judge_tasks(base, rest);
         self.judge_live(base, rest);
-        self.judge_embedded(base, rest);
+        self.judge_embedded(base, rest, stdin);
         self.judge_within(base, rest, stdin);
         self.sent_around(base, rest);
         self.judge_outward(base, rest);
@@ -343,6 +343,9 @@ impl Machine<'_> {
             return self.start(std::iter::once(Word::text(known)).chain(rest.iter().cloned()).collect(), stdin);
         }
         self.judge_words(shown.rsplit('/').next().unwrap_or(&shown), rest, &stdin);
+        // `$(curl …)`: what a host sends names the program and its arguments.
+        let origin = self.origin_of(name);
+        self.judge_input(&origin);
         if let Some(default) = self.by_default(name).filter(|default| default.constant().is_some()) {
             self.start(std::iter::once(default).chain(rest.iter().cloned()).collect(), stdin.clone());
         }

@@ -32,7 +32,7 @@ const LISTENING: &[&str] =
     &["GRADIO_SERVER_NAME", "STREAMLIT_SERVER_ADDRESS", "FLASK_RUN_HOST", "HOST", "BIND", "LISTEN"];
 
 impl Machine<'_> {
-    pub(super) fn judge_embedded(&mut self, base: &str, rest: &[Word]) {
+    pub(super) fn judge_embedded(&mut self, base: &str, rest: &[Word], stdin: &Stream) {
         let words: Vec<String> = rest.iter().map(Word::shown).collect();
         let after = |option: &str| {
             let at = words.iter().position(|word| word == option)?;
@@ -51,6 +51,9 @@ impl Machine<'_> {
             "docker" | "podman" | "nerdctl" => self.by_entrypoint(&words),
             "lftp" => self.transfers(&words),
             _ => {}
+        }
+        if takes_commands(base, &words) {
+            self.judge_input(stdin);
         }
         self.instantiated(&words);
         self.listens_by_variable(base);
@@ -204,6 +207,35 @@ impl Machine<'_> {
         // How fields and lines end says nothing of what is done.
         let rest = more.find(';').and_then(|at| more.get(at..)).unwrap_or("");
         Some(format!("{} {rest}", before.trim_end()))
+    }
+}
+
+/// Whether a program runs what it is given on its input: `parallel`, `sed e`, `awk '{system($0)}'`, a shell at the end of what brings it
+/// somewhere.
+fn takes_commands(base: &str, words: &[String]) -> bool {
+    const BRINGING: &str =
+        "ssh docker podman nerdctl kubectl oc unshare runuser nsenter machinectl lxc incus chroot systemd-run doas";
+    let shell = |word: &String| super::is_shell(word.rsplit('/').next().unwrap_or(word));
+    let program = || words.iter().find(|word| !word.starts_with('-')).map_or("", String::as_str);
+    match base {
+        "parallel" => words.iter().all(|word| word.starts_with('-')),
+        "sed" | "gsed" => matches!(program(), "e" | "1e" | "s/^//e"),
+        "awk" | "gawk" | "mawk" => {
+            let tight: String = program().chars().filter(|c| !c.is_whitespace()).collect();
+            tight.contains("system($0") || tight.contains("|\"sh\"") || tight.contains("|\"bash\"")
+        }
+        "gdb" => words
+            .windows(2)
+            .any(|pair| matches!(pair, [x, file] if x == "-x" && matches!(file.as_str(), "/dev/stdin" | "-"))),
+        "bun" | "deno" => {
+            words.first().is_some_and(|word| word == "run") && words.last().is_some_and(|word| word == "-")
+        }
+        _ if has(BRINGING, base) => match words {
+            [.., last] if shell(last) => true,
+            [.., shelled, flag] if shell(shelled) && matches!(flag.as_str(), "-s" | "-i" | "-l" | "-") => true,
+            _ => false,
+        },
+        _ => false,
     }
 }
 

