@@ -437,7 +437,11 @@ fn removal(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> Opt
     }
     // `DIR/*` and `DIR/**/*` are all of it.
     let whole = ["/**/*", "/**", "/*"].iter().find_map(|all| touch.name.strip_suffix(all)).unwrap_or(&touch.name);
-    let picks = || touch.name.ends_with("/**") && picks_by_name(&flow::fill(&prepared.args).to_string());
+    // "Delete empty files", wherever they are; who names a place means that one.
+    let picks = || {
+        let anywhere = || prepared.goal.paths().next().is_none();
+        touch.name.ends_with("/**") && (anywhere() || picks_by_name(&flow::fill(&prepared.args).to_string()))
+    };
     if request.deployment.workspace().iter().any(|root| root == whole) && touch.by != By::Git && !picks() {
         return by_rule(Code::DefaultAsk, format!("{} is the whole workspace", touch.name));
     }
