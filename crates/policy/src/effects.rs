@@ -250,6 +250,7 @@ impl Deriving<'_> {
         if tool.target.kind == TargetKind::Process {
             self.line_for_later(tool);
         }
+        self.line_in_an_argument();
         if tool.target.kind == TargetKind::Email {
             self.further_recipients(tool);
         }

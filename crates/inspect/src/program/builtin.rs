@@ -187,11 +187,14 @@ impl Machine<'_> {
         };
         let constant: Option<Vec<String>> = rest.iter().map(|word| word.constant().map(str::to_owned)).collect();
         let Some((format, arguments)) = constant.as_deref().and_then(<[String]>::split_first) else {
-            return rest
+            let mut out = rest
                 .iter()
                 .filter(|word| word.has_hole())
                 .fold(Stream::empty(), |out, word| out.then(self.origin_of(word)))
                 .with_text(None);
+            // `printf '%s\0' ~/*`: names of files.
+            out.list(rest.iter().skip(1).filter(|word| word.is_pattern()).cloned().collect());
+            return out;
         };
         let decoded =
             format.contains("\\x") || format.contains("\\1") || format.contains("\\0") || format.contains("%b");

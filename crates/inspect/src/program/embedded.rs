@@ -4,7 +4,7 @@
 use countersign_plan::tool::{Effect, TargetKind};
 
 use super::tasks::has;
-use crate::inspection::UnknownKind;
+use crate::inspection::{FindingKind, UnknownKind};
 use crate::machine::{Machine, Stream, Variable, Word};
 
 /// The most lines of one command.
@@ -48,8 +48,23 @@ impl Machine<'_> {
                     self.elsewhere(std::slice::from_ref(line), &[]);
                 }
             }
+            // What Composer runs after it did something (Composer, "Scripts").
+            "composer" if words.iter().any(|word| word.starts_with("scripts.")) => {
+                let at = words.iter().position(|word| word.starts_with("scripts.")).unwrap_or(0);
+                self.lines_run(words.get(at + 1..).unwrap_or_default());
+            }
             "docker" | "podman" | "nerdctl" => self.by_entrypoint(&words),
             "lftp" => self.transfers(&words),
+            "screen" | "tmux" | "dtach" | "abduco" | "byobu" => self.in_a_terminal(&words),
+            "fd" | "fdfind" => self.for_each_found(&words),
+            "rclone" | "btrfs" | "7z" | "7za" | "7zr" | "7zz" => self.removes_folders(base, &words),
+            "userdel" | "deluser" => self.removes_user(base, &words),
+            "etcdctl" | "consul" => self.removes_all_keys(base, &words),
+            "websocat"
+                if words.iter().any(|word| ["sh-c:", "cmd:", "exec:"].iter().any(|how| word.starts_with(how))) =>
+            {
+                self.find(FindingKind::ReverseShell, "a program is connected to a socket of the web");
+            }
             _ => {}
         }
         if takes_commands(base, &words) {
@@ -85,6 +100,75 @@ impl Machine<'_> {
                 self.touch_path(Effect::Read, &Word::text(path.as_str()), line.first() == Some(&"mirror"));
                 self.leaves(&path, &host);
             }
+        }
+    }
+
+    /// A command that another terminal is given, as words or typed into it (screen(1), "stuff"; tmux(1), "new-session").
+    fn in_a_terminal(&mut self, words: &[String]) {
+        if let Some(at) = words.iter().position(|word| word == "stuff") {
+            let typed = words.get(at + 1).map(|text| text.trim_end_matches("\\n").trim_end_matches("^M").to_owned());
+            return self.lines_run(&typed.into_iter().collect::<Vec<_>>());
+        }
+        let known = |word: &String| {
+            let base = word.rsplit('/').next().unwrap_or(word);
+            !word.starts_with('-') && (crate::catalogue::entry(base).is_some() || super::special::knows(base))
+        };
+        let command = words.iter().position(known).and_then(|at| words.get(at..)).filter(|command| command.len() > 1);
+        if let Some(command) = command.filter(|_| !crate::shell::is_deep()) {
+            let inner = crate::shell::argv(command, self.context);
+            self.absorb_grave(inner);
+        }
+    }
+
+    /// `fd PATTERN FOLDER -x COMMAND`: for all that is found, or at worst for the folder (fd(1), "--exec").
+    fn for_each_found(&mut self, words: &[String]) {
+        let exec = |word: &String| matches!(word.as_str(), "-x" | "-X" | "--exec" | "--exec-batch");
+        let Some(at) = words.iter().position(exec).filter(|_| !crate::shell::is_deep()) else { return };
+        let command = words.get(at + 1..).unwrap_or_default();
+        let folders = words.iter().take(at).filter(|word| !word.starts_with('-')).skip(1).take(MAX_LINES);
+        for folder in folders {
+            let line: Vec<String> =
+                command.iter().filter(|word| *word != "{}").cloned().chain([folder.clone()]).collect();
+            let inner = crate::shell::argv(&line, self.context);
+            self.absorb_grave(inner);
+        }
+    }
+
+    /// Folders that go with all below them: `rclone delete`, `btrfs subvolume delete`, `7z a -sdel` (the programs' manuals).
+    fn removes_folders(&mut self, base: &str, words: &[String]) {
+        let said = |word: &str| words.iter().any(|one| one == word);
+        let skip = match base {
+            "rclone" if said("delete") || said("purge") => 1,
+            "btrfs" if said("delete") => 2,
+            _ if base.starts_with("7z") && said("-sdel") => 2,
+            _ => return,
+        };
+        let paths = words.iter().filter(|word| !word.starts_with('-')).skip(skip).filter(|word| !word.contains(':'));
+        for path in paths.take(MAX_LINES) {
+            self.touch_path(Effect::Delete, &Word::pattern(path), true);
+        }
+    }
+
+    /// `userdel -r NAME` of whoever works here, or of the administrator (userdel(8), "--remove").
+    fn removes_user(&mut self, base: &str, words: &[String]) {
+        let removes = words.iter().any(|word| {
+            word.starts_with("--remove") || (word.starts_with('-') && !word.starts_with("--") && word.contains('r'))
+        });
+        let own = self.context.home.rsplit('/').next().unwrap_or("").to_owned();
+        if removes && words.iter().any(|word| *word == own || word == "root") {
+            self.find(FindingKind::DestroysHome, format!("`{base}` removes the home folder with its user"));
+        }
+    }
+
+    /// Every key of a store: an empty beginning, which all have (etcdctl(1), "--prefix"; Consul, "kv delete -recurse").
+    fn removes_all_keys(&mut self, base: &str, words: &[String]) {
+        let said = |list: &[&str]| words.iter().any(|word| list.contains(&word.as_str()));
+        let all = said(&["--prefix", "--from-key", "-recurse", "--recurse", "-recurse=true"]);
+        if all
+            && said(&["del", "delete"])
+            && words.last().is_some_and(|key| matches!(key.as_str(), "" | "/" | "--prefix" | "--from-key"))
+        {
+            self.find(FindingKind::DestroysDatabase, format!("`{base}` removes every key"));
         }
     }
 

@@ -313,6 +313,21 @@ impl Deriving<'_> {
         }
     }
 
+    /// A line in an argument that is named for one, of a tool that hands it to somebody who runs it: what is grave in it counts.
+    pub(super) fn line_in_an_argument(&mut self) {
+        for name in ["command", "cmd", "script", "shell", "exec", "run"] {
+            let Arg::Text(line) = self.named(name) else { continue };
+            let context = self.context(&self.place().clone());
+            let inspection =
+                line.contains(char::is_whitespace).then(|| self.scene.facts.inspect(&Subject::Shell { line, context }));
+            for finding in inspection.and_then(Result::ok).into_iter().flat_map(|seen| seen.findings) {
+                if finding.kind.decision() == Decision::Block || finding.kind == FindingKind::DownloadAndExecute {
+                    self.found(code_of(finding.kind), Decision::Block, finding.message);
+                }
+            }
+        }
+    }
+
     /// The view that what runs needs: the folders that it writes, the whole workspace where it runs code that nobody read, nothing
     /// where it only reads.
     pub(super) fn view(&mut self) {

@@ -185,7 +185,11 @@ impl Wishes {
         };
         let acts = |i: usize| {
             let mut kinds = Kind::ALL.iter().filter(|kind| !matches!(kind, Kind::Look));
-            words.get(i).is_some_and(|word| !word.negated && kinds.any(|kind| word.is(kind.stems())) && !shows(i))
+            // "I want to submit it myself later"
+            let own = |word: &Word| words.iter().any(|w| w.clause == word.clause && has("myself ourselves", &w.text));
+            words
+                .get(i)
+                .is_some_and(|word| !word.negated && kinds.any(|kind| word.is(kind.stems())) && !shows(i) && !own(word))
         };
         let joined = |i: usize| {
             let before = i.checked_sub(1).and_then(|i| words.get(i));
