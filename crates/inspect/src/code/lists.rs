@@ -151,6 +151,13 @@ fn literal(tokens: &[Token], i: usize) -> Option<(Vec<String>, usize)> {
     }
 }
 
+/// Every beginning with every end; nothing where those are more than are looked at.
+fn joined(begun: &[String], ends: &[impl std::fmt::Display]) -> Option<Vec<String>> {
+    let all = begun.iter().flat_map(|value| ends.iter().map(move |one| format!("{value}{one}")));
+    let all: Vec<String> = all.take(MAX_VALUES + 1).collect();
+    (all.len() <= MAX_VALUES).then_some(all)
+}
+
 /// What constants and names of [`lists`] come to together; nothing where there is no such name, or anything else.
 pub(super) fn values(language: Language, tokens: &[Token], lists: &Lists) -> Option<Vec<String>> {
     let mut out = vec![String::new()];
@@ -163,15 +170,7 @@ pub(super) fn values(language: Language, tokens: &[Token], lists: &Lists) -> Opt
                 any = true;
                 let each: Vec<&String> =
                     lists.iter().filter(|(known, _)| known == name).flat_map(|(_, values)| values).collect();
-                out = out
-                    .iter()
-                    .flat_map(|value| each.iter().map(move |one| format!("{value}{one}")))
-                    .take(MAX_VALUES + 1)
-                    .collect();
-                // Of more than are looked at nothing is said.
-                if out.len() > MAX_VALUES {
-                    return None;
-                }
+                out = joined(&out, &each)?;
             }
             // `f"data/{name}.csv"`
             Token::Built(text) => {
@@ -183,15 +182,7 @@ pub(super) fn values(language: Language, tokens: &[Token], lists: &Lists) -> Opt
                     values.iter().filter_map(one).collect()
                 };
                 let each: Vec<String> = lists.iter().filter(|(name, _)| text.contains(name)).flat_map(each).collect();
-                out = out
-                    .iter()
-                    .flat_map(|value| each.iter().map(move |one| format!("{value}{one}")))
-                    .take(MAX_VALUES + 1)
-                    .collect();
-                // Of more than are looked at nothing is said.
-                if out.len() > MAX_VALUES {
-                    return None;
-                }
+                out = joined(&out, &each)?;
             }
             Token::Mark(_) | Token::Number | Token::Command(_) | Token::BuiltCommand(_) => {
                 return None;

@@ -2,17 +2,50 @@
 
 use countersign_plan::tool::Effect;
 
+use super::embedded::quoted;
 use crate::inspection::{FindingKind, UnknownKind};
 use crate::machine::{Machine, Stream, Word};
 
+/// The most files that the server is told to write.
+const MAX_FILES: usize = 8;
+
 impl Machine<'_> {
+    /// Files that a statement has the server write, without which it is read on (MySQL Reference Manual, "SELECT ... INTO Statement").
+    fn without_files(&mut self, text: &str) -> Option<String> {
+        let lower = text.to_ascii_lowercase();
+        let (at, word) = ["into dumpfile", "into outfile"].iter().find_map(|word| Some((lower.find(word)?, word)))?;
+        let after = text.get(at + word.len()..)?.trim_start();
+        let mark = after.chars().next().filter(|c| matches!(c, '\'' | '"'))?;
+        let (path, more) = after.get(1..)?.split_once(mark)?;
+        // How fields and lines end says nothing of what is done; where they come from does.
+        let end = more.find(';').unwrap_or(more.len());
+        let (options, rest) = (more.get(..end)?.trim_start(), more.get(end..)?);
+        let shapes =
+            ["fields", "columns", "lines", "character"].iter().any(|how| options.to_ascii_lowercase().starts_with(how));
+        let kept = if shapes { "" } else { options };
+        if shapes && options.contains('(') || options.to_ascii_lowercase().contains(" from ") {
+            return None;
+        }
+        self.touch_path(Effect::Update, &Word::text(path), false);
+        self.unknown(UnknownKind::Value, Effect::Update, "the server writes a file, which lies on its own machine");
+        let before = text.get(..at)?;
+        for body in quoted(before).into_iter().chain(hexadecimal(before)).take(MAX_FILES) {
+            self.judge_text_of(path, &body);
+        }
+        Some(format!("{} {kept}{rest}", before.trim_end()))
+    }
+
     /// Reads statements, line by line where a client's own commands are among them.
     pub(crate) fn statements(&mut self, text: &str) {
-        if matches!(self.by.as_str(), "mysql" | "mariadb")
-            && let Some(rest) = self.without_files(text)
-        {
-            return self.statements(&rest);
+        let mut read = std::borrow::Cow::Borrowed(text);
+        if matches!(self.by.as_str(), "mysql" | "mariadb") {
+            // So many files of one text are looked for; with more of them it is not read.
+            for _ in 0..MAX_FILES {
+                let Some(rest) = self.without_files(&read) else { break };
+                read = rest.into();
+            }
         }
+        let text = read.as_ref();
         let own = |line: &str| {
             let line = line.trim_start();
             (line.starts_with('\\') && line.len() > 1)
@@ -294,4 +327,21 @@ fn is_harmless(name: &str) -> bool {
                 | "version"
                 | "maxrows"
         )
+}
+
+/// Texts that are written as `0x…` (MySQL Reference Manual, "Hexadecimal Literals").
+fn hexadecimal(text: &str) -> Vec<String> {
+    let digits = |at: usize| {
+        let rest = text.get(at + 2..).unwrap_or("");
+        rest.get(..rest.find(|c: char| !c.is_ascii_hexdigit()).unwrap_or(rest.len())).unwrap_or("")
+    };
+    let decode = |digits: &str| -> Option<String> {
+        let bytes = (0..digits.len() / 2).map(|i| u8::from_str_radix(digits.get(2 * i..2 * i + 2)?, 16).ok());
+        String::from_utf8(bytes.collect::<Option<Vec<u8>>>()?).ok()
+    };
+    text.match_indices("0x")
+        .take(MAX_FILES)
+        .filter_map(|(at, _)| decode(digits(at)))
+        .filter(|text| text.len() > 3)
+        .collect()
 }

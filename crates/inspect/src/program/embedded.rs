@@ -1,7 +1,7 @@
 //! Lines of a shell that stand in values of programs as if they were settings: what a tool calls instead of LaTeX, what a configuration is
-//! to make objects of, what a host or a container is told (the manuals of latexmk, Hydra, Deployer, Docker and MySQL).
+//! to make objects of, what a host or a container is told (the manuals of latexmk, Hydra, Deployer, Composer and Docker).
 
-use countersign_plan::tool::{Effect, TargetKind};
+use countersign_plan::tool::Effect;
 
 use super::tasks::has;
 use crate::inspection::{FindingKind, UnknownKind};
@@ -33,6 +33,14 @@ const LISTENING: &[&str] =
 
 impl Machine<'_> {
     pub(super) fn judge_embedded(&mut self, base: &str, rest: &[Word], stdin: &Stream) {
+        const EMBEDDING: &str = "latexmk dep composer docker podman nerdctl lftp screen tmux dtach abduco byobu fd fdfind rclone btrfs 7z 7za 7zr \
+            7zz userdel deluser etcdctl consul websocat optuna parallel sed gsed awk gawk mawk gdb bun deno ssh kubectl oc unshare runuser \
+            nsenter machinectl lxc incus chroot systemd-run doas";
+        self.listens_by_variable(base);
+        let instantiates = || rest.iter().any(|word| word.prefix().contains("_target_="));
+        if !(has(EMBEDDING, base) || instantiates()) {
+            return;
+        }
         let words: Vec<String> = rest.iter().map(Word::shown).collect();
         let after = |option: &str| {
             let at = words.iter().position(|word| word == option)?;
@@ -55,6 +63,13 @@ impl Machine<'_> {
             }
             "docker" | "podman" | "nerdctl" => self.by_entrypoint(&words),
             "lftp" => self.transfers(&words),
+            // A store of trials that a server keeps (Optuna, "--storage").
+            "optuna" => {
+                let store = after("--storage").filter(|store| store.contains("://") && !store.starts_with("sqlite"));
+                if let Some(store) = store {
+                    self.touch_host(&Word::text(store));
+                }
+            }
             "screen" | "tmux" | "dtach" | "abduco" | "byobu" => self.in_a_terminal(&words),
             "fd" | "fdfind" => self.for_each_found(&words),
             "rclone" | "btrfs" | "7z" | "7za" | "7zr" | "7zz" => self.removes_folders(base, &words),
@@ -71,36 +86,6 @@ impl Machine<'_> {
             self.judge_input(stdin);
         }
         self.instantiated(&words);
-        self.listens_by_variable(base);
-    }
-
-    /// `lftp -e "put FILE; bye" HOST`, `mirror -R FOLDER` (lftp(1)).
-    fn transfers(&mut self, words: &[String]) {
-        let script = words.windows(2).find_map(|pair| match pair {
-            [option, script] if matches!(option.as_str(), "-e" | "-c") => Some(script.clone()),
-            _ => None,
-        });
-        let Some(script) = script else { return };
-        let commands: Vec<Vec<&str>> =
-            script.split([';', '\n']).map(|line| line.split_whitespace().collect()).take(MAX_LINES).collect();
-        let opened = commands.iter().find(|line| line.first() == Some(&"open")).and_then(|line| line.last().copied());
-        let named = words.iter().find(|word| !word.starts_with('-') && **word != script).map(String::as_str);
-        let Some(host) = opened.or(named).and_then(|host| crate::host::read(host).name) else { return };
-        for line in &commands {
-            let sends = match line.as_slice() {
-                ["put" | "mput", ..] => true,
-                ["mirror", rest @ ..] => rest.iter().any(|word| matches!(*word, "-R" | "--reverse")),
-                _ => false,
-            };
-            let path = line.iter().skip(1).find(|word| !word.starts_with('-')).filter(|_| sends);
-            let path = path.map(|path| {
-                path.strip_prefix('~').map_or((*path).to_owned(), |rest| format!("{}{rest}", self.context.home))
-            });
-            for path in path.map(|path| self.paths(&Word::text(path))).unwrap_or_default() {
-                self.touch_path(Effect::Read, &Word::text(path.as_str()), line.first() == Some(&"mirror"));
-                self.leaves(&path, &host);
-            }
-        }
     }
 
     /// A command that another terminal is given, as words or typed into it (screen(1), "stuff"; tmux(1), "new-session").
@@ -131,44 +116,6 @@ impl Machine<'_> {
                 command.iter().filter(|word| *word != "{}").cloned().chain([folder.clone()]).collect();
             let inner = crate::shell::argv(&line, self.context);
             self.absorb_grave(inner);
-        }
-    }
-
-    /// Folders that go with all below them: `rclone delete`, `btrfs subvolume delete`, `7z a -sdel` (the programs' manuals).
-    fn removes_folders(&mut self, base: &str, words: &[String]) {
-        let said = |word: &str| words.iter().any(|one| one == word);
-        let skip = match base {
-            "rclone" if said("delete") || said("purge") => 1,
-            "btrfs" if said("delete") => 2,
-            _ if base.starts_with("7z") && said("-sdel") => 2,
-            _ => return,
-        };
-        let paths = words.iter().filter(|word| !word.starts_with('-')).skip(skip).filter(|word| !word.contains(':'));
-        for path in paths.take(MAX_LINES) {
-            self.touch_path(Effect::Delete, &Word::pattern(path), true);
-        }
-    }
-
-    /// `userdel -r NAME` of whoever works here, or of the administrator (userdel(8), "--remove").
-    fn removes_user(&mut self, base: &str, words: &[String]) {
-        let removes = words.iter().any(|word| {
-            word.starts_with("--remove") || (word.starts_with('-') && !word.starts_with("--") && word.contains('r'))
-        });
-        let own = self.context.home.rsplit('/').next().unwrap_or("").to_owned();
-        if removes && words.iter().any(|word| *word == own || word == "root") {
-            self.find(FindingKind::DestroysHome, format!("`{base}` removes the home folder with its user"));
-        }
-    }
-
-    /// Every key of a store: an empty beginning, which all have (etcdctl(1), "--prefix"; Consul, "kv delete -recurse").
-    fn removes_all_keys(&mut self, base: &str, words: &[String]) {
-        let said = |list: &[&str]| words.iter().any(|word| list.contains(&word.as_str()));
-        let all = said(&["--prefix", "--from-key", "-recurse", "--recurse", "-recurse=true"]);
-        if all
-            && said(&["del", "delete"])
-            && words.last().is_some_and(|key| matches!(key.as_str(), "" | "/" | "--prefix" | "--from-key"))
-        {
-            self.find(FindingKind::DestroysDatabase, format!("`{base}` removes every key"));
         }
     }
 
@@ -250,48 +197,6 @@ impl Machine<'_> {
             self.touch_named(Effect::Admin, &format!("a port that `{base}` opens to every other machine"));
         }
     }
-
-    /// What code, statements, scripts and the commands of a search read stands in what they print, as far as anybody can tell.
-    pub(super) fn prints_what_it_reads(&self, base: &str, rest: &[Word], since: usize, out: &mut Stream) {
-        const PRINTING: &str = "python pypy ruby node nodejs deno bun php lua perl sqlite3 duckdb psql mysql m4 xsltproc dotenv ed ex \
-            vi vim view find fd git Rscript julia awk gawk mawk";
-        let name =
-            if base == "sqlite3" { base } else { base.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.') };
-        if !has(PRINTING, name) {
-            return;
-        }
-        let read = self.out.touches.get(since..).unwrap_or_default().iter().filter(|touch| {
-            let names = matches!(name, "find" | "fd") && touch.by == base;
-            touch.effect == Effect::Read && touch.kind == TargetKind::File && !touch.recursive && !names
-        });
-        let sources: Vec<String> = read.map(|touch| touch.name.clone()).take(MAX_LINES).collect();
-        // `-exec grep -l … {} +` prints names.
-        let names = rest.windows(2).any(|pair| {
-            matches!(pair, [grep, flag] if matches!(grep.constant(), Some("grep" | "egrep" | "fgrep" | "rg"))
-                && flag.prefix().starts_with('-') && flag.prefix().contains(['l', 'L']))
-        });
-        if !(sources.is_empty() || names) {
-            out.listing.clear();
-        }
-        out.sources.extend(sources);
-    }
-
-    /// Files that a statement has the server write, without which it is read on (MySQL Reference Manual, "SELECT ... INTO Statement").
-    pub(super) fn without_files(&mut self, text: &str) -> Option<String> {
-        let lower = text.to_ascii_lowercase();
-        let (at, word) = ["into dumpfile", "into outfile"].iter().find_map(|word| Some((lower.find(word)?, word)))?;
-        let after = text.get(at + word.len()..)?.trim_start();
-        let mark = after.chars().next().filter(|c| matches!(c, '\'' | '"'))?;
-        let (path, more) = after.get(1..)?.split_once(mark)?;
-        self.touch_path(Effect::Update, &Word::text(path), false);
-        let before = text.get(..at)?;
-        for body in quoted(before).into_iter().chain(hexadecimal(before)).take(MAX_LINES) {
-            self.judge_text_of(path, &body);
-        }
-        // How fields and lines end says nothing of what is done.
-        let rest = more.find(';').and_then(|at| more.get(at..)).unwrap_or("");
-        Some(format!("{} {rest}", before.trim_end()))
-    }
 }
 
 /// Whether a program runs what it is given on its input: `parallel`, `sed e`, `awk '{system($0)}'`, a shell at the end of what brings it
@@ -324,7 +229,7 @@ fn takes_commands(base: &str, words: &[String]) -> bool {
 }
 
 /// Texts that stand between quotes of a shell, of Perl or of SQL.
-fn quoted(text: &str) -> Vec<String> {
+pub(super) fn quoted(text: &str) -> Vec<String> {
     let mut out = Vec::new();
     let mut rest = text;
     while let Some(at) = rest.find(['\'', '"', '{']) {
@@ -341,21 +246,4 @@ fn quoted(text: &str) -> Vec<String> {
         }
     }
     out
-}
-
-/// Texts that are written as `0x…` (MySQL Reference Manual, "Hexadecimal Literals").
-fn hexadecimal(text: &str) -> Vec<String> {
-    let digits = |at: usize| {
-        let rest = text.get(at + 2..).unwrap_or("");
-        rest.get(..rest.find(|c: char| !c.is_ascii_hexdigit()).unwrap_or(rest.len())).unwrap_or("")
-    };
-    let decode = |digits: &str| -> Option<String> {
-        let bytes = (0..digits.len() / 2).map(|i| u8::from_str_radix(digits.get(2 * i..2 * i + 2)?, 16).ok());
-        String::from_utf8(bytes.collect::<Option<Vec<u8>>>()?).ok()
-    };
-    text.match_indices("0x")
-        .take(MAX_LINES)
-        .filter_map(|(at, _)| decode(digits(at)))
-        .filter(|text| text.len() > 3)
-        .collect()
 }

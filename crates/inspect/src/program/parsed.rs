@@ -27,7 +27,8 @@ impl Machine<'_> {
     /// or fetched sources is it something that nobody knows.
     pub(super) fn forgets_built(&mut self, parsed: &Parsed<'_>, rest: &[Word], written: &[String]) {
         const SOURCES: &[&str] = &[
-            "c", "cc", "cpp", "cxx", "h", "hpp", "s", "go", "rs", "f", "f90", "zig", "nim", "d", "swift", "mod", "toml",
+            "c", "cc", "cpp", "cxx", "h", "hh", "hpp", "hxx", "inc", "ipp", "tpp", "s", "m", "cu", "go", "rs", "f",
+            "f90", "zig", "nim", "d", "swift", "mod", "sum", "work", "toml", "y", "l", "a", "o", "so",
         ];
         let compiles = match self.by.as_str() {
             "go" => parsed.path.first().is_some_and(|word| word == "build"),
@@ -41,7 +42,9 @@ impl Machine<'_> {
                 && self.paths(word).iter().all(inside)
         };
         let language = rest.iter().any(|word| word.prefix().starts_with("-x") || word.constant() == Some("-"));
-        if !compiles || language || self.files.keys().any(source) || !parsed.operands.iter().all(own) {
+        // What was unpacked or cloned a moment ago is not the project's.
+        let fetched = self.unpacked_here || !self.unpacked.is_empty() || !self.cloned.is_empty();
+        if !compiles || language || fetched || self.files.keys().any(source) || !parsed.operands.iter().all(own) {
             return;
         }
         for path in written {

@@ -162,6 +162,17 @@ fn what_a_compiler_makes_of_the_project_is_the_project() {
 }
 
 #[test]
+fn a_server_that_writes_files_is_asked_about_and_all_of_its_statement_is_read() {
+    let written = inspect("mysql x -e \"SELECT a INTO OUTFILE '/tmp/a.csv' FROM t\"");
+    assert!(!written.is_clear(), "{written:#?}");
+    let hidden = inspect("mysql x -e \"SELECT 1 INTO OUTFILE '/tmp/a' FROM (SELECT load_file('/etc/shadow')) t\"");
+    assert!(hidden.touches.iter().any(|touch| touch.name.contains("/etc/shadow")), "{hidden:#?}");
+    let many = "SELECT 1 INTO OUTFILE '/tmp/a'; ".repeat(4000);
+    assert!(!inspect(&format!("mysql x -e \"{many}\"")).is_clear());
+    assert!(!inspect("git clone https://h.example/a && cd a && go build -o bin/a . && ./bin/a").is_clear());
+}
+
+#[test]
 fn names_of_a_listing_or_a_mapping_are_constants() {
     let writes = |line: &str, name: &str| {
         let seen = inspect(line);

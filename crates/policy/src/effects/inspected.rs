@@ -317,10 +317,16 @@ impl Deriving<'_> {
     pub(super) fn line_in_an_argument(&mut self) {
         for name in ["command", "cmd", "script", "shell", "exec", "run"] {
             let Arg::Text(line) = self.named(name) else { continue };
+            if !line.contains(char::is_whitespace) {
+                continue;
+            }
             let context = self.context(&self.place().clone());
-            let inspection =
-                line.contains(char::is_whitespace).then(|| self.scene.facts.inspect(&Subject::Shell { line, context }));
-            for finding in inspection.and_then(Result::ok).into_iter().flat_map(|seen| seen.findings) {
+            let Ok(inspection) = self.scene.facts.inspect(&Subject::Shell { line, context }) else {
+                let message = format!("nobody has inspected the line in /{name}");
+                self.found(Code::ExecuteUnanalysed, Decision::RequireApproval, message);
+                continue;
+            };
+            for finding in inspection.findings {
                 if finding.kind.decision() == Decision::Block || finding.kind == FindingKind::DownloadAndExecute {
                     self.found(code_of(finding.kind), Decision::Block, finding.message);
                 }

@@ -104,8 +104,8 @@ pub(super) fn verb_of(state: &str) -> Option<&'static str> {
 /// Other words by which a goal says one of a schema's: "put her into the group", "he gets a seat".
 pub(super) fn turns_of(option: &str) -> &'static [&'static str] {
     match option {
-        "add" => &["put", "join", "joins", "joined"],
-        "give" | "grant" | "assign" => &["get", "gets", "seat"],
+        "add" => &["put", "joins"],
+        "give" | "grant" | "assign" => &["gets"],
         _ => &[],
     }
 }
@@ -336,10 +336,18 @@ impl<'a> Grounds<'a> {
         }
         let stem: String = word.chars().take(word.chars().count().saturating_sub(2).clamp(3, 4)).collect();
         let verb = verb_of(&word);
+        // "Put him out of the group" adds nobody.
+        let into = |end: usize| {
+            let rest = self.goal.get(end..).unwrap_or("").split(['.', ';', '!', '?']).next().unwrap_or("");
+            [" into ", " in ", " on "].iter().any(|to| rest.contains(to))
+                && !rest.contains(" out ")
+                && !rest.contains(" off ")
+        };
+        let turned = |w: &str, end: usize| turns_of(&word).contains(&w) && (w != "put" || into(end));
         let says = |range: &Range<usize>| {
-            self.goal.get(range.clone()).is_some_and(|w| {
-                w.starts_with(&stem) || verb.is_some_and(|verb| w == verb) || turns_of(&word).contains(&w)
-            })
+            self.goal
+                .get(range.clone())
+                .is_some_and(|w| w.starts_with(&stem) || verb.is_some_and(|verb| w == verb) || turned(w, range.end))
         };
         listed.then(|| words(&self.goal).into_iter().map(|(range, _)| range).find(says))?
     }

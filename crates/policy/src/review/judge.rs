@@ -417,17 +417,20 @@ fn is_own_undoing(request: &Request<'_>, reason: &Reason, prepared: &Prepared<'_
 fn returned(prepared: &Prepared<'_>, rollback: &Prepared<'_>) -> bool {
     let controls = rollback.tool.map_or(&[][..], |tool| &tool.definition().controls);
     let own = |expr: &Expr| matches!(expr, Expr::From { step, .. } if *step == prepared.step.id);
-    let same = |at: &Pointer, expr: &Expr| {
-        let done = prepared.args.at(at);
-        let turned = || {
-            let before = expr.literal().filter(serde_json::Value::is_string);
-            before.is_some_and(|before| crate::flow::restores(&prepared.args, at, &before))
-        };
-        prepared.step.action == rollback.step.action && (done.as_ref() == Some(expr) || turned())
+    let alike = prepared.step.action == rollback.step.action;
+    let same = |at: &Pointer, expr: &Expr| alike && prepared.args.at(at).as_ref() == Some(expr);
+    // A day or a version near the one that was set is no opposite of it.
+    let turned = |at: &Pointer, expr: &Expr| {
+        let word =
+            |value: &serde_json::Value| value.as_str().is_some_and(|text| !text.contains(|c: char| c.is_ascii_digit()));
+        let before = expr.literal().filter(word);
+        alike && before.is_some_and(|before| crate::flow::restores(&prepared.args, at, &before))
     };
+    let given = || controls.iter().filter_map(|at| rollback.args.at(at).map(|expr| (at, expr)));
+    let back = |(at, expr): (&Pointer, Expr)| own(&expr) || turned(at, &expr);
     !controls.is_empty()
-        && rollback.step.args != prepared.step.args
-        && controls.iter().all(|at| rollback.args.at(at).is_none_or(|expr| own(&expr) || same(at, &expr)))
+        && given().all(|(at, expr)| back((at, expr.clone())) || same(at, &expr))
+        && (!alike || given().any(back))
 }
 
 /// Whether the rollback is the other half of the step's pair (grant and revoke), with the same values.

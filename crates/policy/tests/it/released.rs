@@ -117,6 +117,7 @@ fn a_rollback_with_the_step_s_own_tool_puts_back_what_it_set() {
         assert_eq!(plan(back.clone()).decision, Allow, "{back}: {:#?}", plan(back.clone()).reasons);
     }
     assert_ne!(plan(json!("owner")).decision, Allow, "more than it was");
+    assert_ne!(plan(json!("disabled")).decision, Allow, "the same once more");
 }
 
 #[test]
@@ -141,7 +142,36 @@ fn a_ban_is_about_what_it_names_and_not_about_what_is_said_of_it() {
     let goal = "Write a loop for five seeds into scripts/seeds.sh, but do not run it";
     let write = "printf 'echo 1\\n' > scripts/seeds.sh && chmod +x scripts/seeds.sh && bash -n scripts/seeds.sh";
     assert!(!has(&line(goal, write), Code::GoalForbidden, Ask), "it is only read");
-    assert!(has(&line(goal, &format!("{write}; bash scripts/seeds.sh")), Code::GoalForbidden, Ask));
+    for run in
+        ["bash scripts/seeds.sh", "cat scripts/seeds.sh | bash", "bash<scripts/seeds.sh", "/bin/bash\tscripts/seeds.sh"]
+    {
+        assert!(has(&line(goal, &format!("{write}; {run}")), Code::GoalForbidden, Ask), "{run}");
+    }
+
+    let goal = "Write the notice into drafts/a.md. It must not go to #finance yet";
+    let step =
+        json!([{"id": "m", "action": "send_message", "args": {"channel": "#finance", "body": "see drafts/a.md"}}]);
+    is(&decided(goal, step), Ask, Code::GoalForbidden, "the one that the ban names");
+}
+
+#[test]
+fn a_word_of_the_goal_is_no_option_that_turns_it_round() {
+    let mut world = world();
+    let args = json!({"to": {"type": "string"}, "op": {"enum": ["give", "take", "add", "remove"]}});
+    world.manifest.extend(vec![tool("seat_set", "update", args, json!(["/to", "/op"]), "system")]).unwrap();
+    let set = |goal: &str, op: &str| {
+        let steps = json!([{"id": "s", "action": "seat_set", "args": {"to": "ocole", "op": op}}]);
+        world.plan(json!({"schema": "countersign.plan/v1", "goal": goal, "steps": steps}))
+    };
+    for (goal, op) in [
+        ("Get the seat of ocole back", "give"),
+        ("Put ocole out of the group", "add"),
+        ("ocole joined last year, remove the login from the group", "add"),
+    ] {
+        assert_ne!(set(goal, op).decision, Allow, "{goal}: {op}");
+    }
+    let into = set("Put ocole into the group", "add");
+    assert_eq!(into.decision, Allow, "{:#?}", into.reasons);
 }
 
 #[test]

@@ -76,7 +76,7 @@ fn tells_nothing_else(request: &Request<'_>, flow: &Flow, prepared: &Prepared<'_
             _ => node.label.readers == flow::Readers::ANYONE,
         })
     }
-    let open = |issue: &flow::Issue| issue.code == Code::FlowClearance && issue.decision == Decision::RequireApproval;
+    let open = |issue: &flow::Issue| issue.decision == Decision::RequireApproval;
     let (mut said, mut texts) = (request.pinned_goal.unwrap_or("").to_owned(), Vec::new());
     for input in request.inputs.values().filter_map(serde_json::Value::as_str) {
         said.push('\n');
@@ -84,6 +84,7 @@ fn tells_nothing_else(request: &Request<'_>, flow: &Flow, prepared: &Prepared<'_
     }
     carried::gather(&prepared.args, &mut texts);
     sink.issues.iter().all(open)
+        && flow.is_plain(request, &[sink])
         && sink.carries.iter().all(|node| is_plain(&flow.proof.nodes, *node))
         && texts.iter().all(|text| flow::tells_no_more(&said, text))
 }

@@ -49,7 +49,9 @@ pub(in crate::review) fn forbidden(
             let orders = prepared.goal.order(super::TELLING) && ban.act == Act::Change;
             // "Nothing goes out before she has said yes", and it is shown to her.
             let house = touch.standing.is_some_and(|standing| standing <= Standing::Internal);
-            let shown = ban.act == Act::Appear && house && prepared.goal.name(&touch.name);
+            let name = paths::fold(&touch.name);
+            let banned = ban.things.iter().any(|thing| name.contains(thing.as_str()));
+            let shown = ban.act == Act::Appear && house && !banned && prepared.goal.name(&touch.name);
             touch.effect == Effect::Send && (orders || shown || touch.name.starts_with("registry "))
         };
         // "Change nothing, and keep the answers in X": the file that is to be written is said.
@@ -89,14 +91,22 @@ pub(in crate::review) fn forbidden(
 /// Whether an interpreter is only told to look whether code can be read (bash(1), "-n"; php(1), "-l"; node(1), "--check"; ruby(1), perl(1), "-c").
 fn only_reads_code(prepared: &Prepared<'_>, program: &str) -> bool {
     let flag = match program {
-        "bash" | "sh" | "zsh" => "-n ",
-        "php" => "-l ",
-        "node" => "--check ",
-        "ruby" | "perl" => "-c ",
+        "bash" | "sh" | "zsh" => "-n",
+        "php" => "-l",
+        "node" => "--check",
+        "ruby" | "perl" => "-c",
         _ => return program == "chmod",
     };
+    // The first line of a script that is written names its interpreter.
     let line = crate::flow::fill(&prepared.args).to_string();
-    line.matches(&format!("{program} ")).count() == line.matches(&format!("{program} {flag}")).count()
+    let line = ["/usr/bin/env ", "/bin/", "/usr/bin/"]
+        .iter()
+        .fold(line, |line, place| line.replace(&format!("#!{place}{program}\\n"), "\\n"));
+    let words =
+        line.split(|c: char| c.is_whitespace() || "\"'`;|&()<>{},\\".contains(c)).filter(|word| !word.is_empty());
+    let words: Vec<&str> = words.collect();
+    let mut named = words.iter().enumerate().filter(|(_, word)| word.rsplit('/').next() == Some(program)).peekable();
+    named.peek().is_some() && named.all(|(i, _)| words.get(i + 1) == Some(&flag))
 }
 
 fn is_temporary(request: &Request<'_>, touch: &Touch) -> bool {
@@ -260,7 +270,9 @@ impl Ban {
         let named = touch.by == By::Tool && touch.seen().is_none() && self.act == Act::Remove && !controls.is_empty();
         if let Some(args) = args.as_object_mut().filter(|_| named) {
             let controls = |key: &String| controls.iter().any(|at| at.segments().first() == Some(key));
-            args.retain(|key, value| controls(key) || !value.as_str().is_some_and(|text| text.contains(' ')));
+            let prose =
+                |key: &String| has("why reason note comment remark text message memo description body subject", key);
+            args.retain(|key, _| controls(key) || !prose(key));
         }
         let mut spoken = paths::fold(&format!("{} {} {args}", touch.name, prepared.step.action)).into_owned();
         if let Some(tool) = prepared.tool.map(|tool| tool.definition()).filter(|_| self.act == Act::Appear) {

@@ -1,0 +1,65 @@
+//! Ways by which what is read goes on: what code prints, what a client is told to put somewhere.
+
+use countersign_plan::tool::{Effect, TargetKind};
+
+use super::tasks::has;
+use crate::machine::{Machine, Stream, Word};
+
+/// The most files of one command.
+const MAX_FILES: usize = 16;
+
+impl Machine<'_> {
+    /// `lftp -e "put FILE; bye" HOST`, `mirror -R FOLDER` (lftp(1)).
+    pub(super) fn transfers(&mut self, words: &[String]) {
+        let script = words.windows(2).find_map(|pair| match pair {
+            [option, script] if matches!(option.as_str(), "-e" | "-c") => Some(script.clone()),
+            _ => None,
+        });
+        let Some(script) = script else { return };
+        let commands: Vec<Vec<&str>> =
+            script.split([';', '\n']).map(|line| line.split_whitespace().collect()).take(MAX_FILES).collect();
+        let opened = commands.iter().find(|line| line.first() == Some(&"open")).and_then(|line| line.last().copied());
+        let named = words.iter().find(|word| !word.starts_with('-') && **word != script).map(String::as_str);
+        let Some(host) = opened.or(named).and_then(|host| crate::host::read(host).name) else { return };
+        for line in &commands {
+            let sends = match line.as_slice() {
+                ["put" | "mput", ..] => true,
+                ["mirror", rest @ ..] => rest.iter().any(|word| matches!(*word, "-R" | "--reverse")),
+                _ => false,
+            };
+            let path = line.iter().skip(1).find(|word| !word.starts_with('-')).filter(|_| sends);
+            let path = path.map(|path| {
+                path.strip_prefix('~').map_or((*path).to_owned(), |rest| format!("{}{rest}", self.context.home))
+            });
+            for path in path.map(|path| self.paths(&Word::text(path))).unwrap_or_default() {
+                self.touch_path(Effect::Read, &Word::text(path.as_str()), line.first() == Some(&"mirror"));
+                self.leaves(&path, &host);
+            }
+        }
+    }
+
+    /// What code, statements, scripts and the commands of a search read stands in what they print, as far as anybody can tell.
+    pub(super) fn prints_what_it_reads(&self, base: &str, rest: &[Word], since: usize, out: &mut Stream) {
+        const PRINTING: &str = "python pypy ruby node nodejs deno bun php lua perl sqlite3 duckdb psql mysql m4 xsltproc dotenv ed ex \
+            vi vim view find fd git Rscript julia awk gawk mawk";
+        let name =
+            if base == "sqlite3" { base } else { base.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.') };
+        if !has(PRINTING, name) {
+            return;
+        }
+        let read = self.out.touches.get(since..).unwrap_or_default().iter().filter(|touch| {
+            let names = matches!(name, "find" | "fd") && touch.by == base;
+            touch.effect == Effect::Read && touch.kind == TargetKind::File && !touch.recursive && !names
+        });
+        let sources: Vec<String> = read.map(|touch| touch.name.clone()).take(MAX_FILES).collect();
+        // `-exec grep -l … {} +` prints names.
+        let names = rest.windows(2).any(|pair| {
+            matches!(pair, [grep, flag] if matches!(grep.constant(), Some("grep" | "egrep" | "fgrep" | "rg"))
+                && flag.prefix().starts_with('-') && flag.prefix().contains(['l', 'L']))
+        });
+        if !(sources.is_empty() || names) {
+            out.listing.clear();
+        }
+        out.sources.extend(sources);
+    }
+}
