@@ -73,7 +73,11 @@ impl Machine<'_> {
             self.unknown(UnknownKind::Syntax, Effect::Execute, format!("the {} code cannot be read", language.name()));
             return;
         };
-        let tokens = if language == Language::Node { members::named(tokens) } else { tokens };
+        let tokens = match language {
+            Language::Node => members::named(tokens),
+            Language::Python | Language::Ruby => fold::adjacent(tokens),
+            _ => tokens,
+        };
         let tokens = names::resolved(language, table, tokens);
         let tokens = names::declared(language, tokens);
         let tokens = names::settled(language, &fold::constants(&tokens, &self.context.home, &self.context.cwd));
@@ -90,6 +94,10 @@ impl Machine<'_> {
             seen.defined = names::given(&tokens);
         }
         seen.defined.extend(names::functions(&tokens));
+        if language == Language::Node {
+            let own = names::of_project(&tokens);
+            seen.defined.extend(own.into_iter().filter(|name| !Table::takes_away(name)));
+        }
         let ends = |token: &Token| match token {
             Token::Built(text) => drops_database(text),
             Token::Text(text) => drops_database(text) && text.trim_end_matches(['`', '"', '\'']).ends_with(' '),

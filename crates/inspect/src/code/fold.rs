@@ -19,6 +19,18 @@ const JOINS: &[&str] =
 /// Calls that make a folder of their own for a while.
 const TEMPORARY: &[&str] = &["tempfile.mkdtemp", "mkdtemp", "fs.mkdtempSync", "mkdtempSync", "Dir.mktmpdir", "tempdir"];
 
+/// The tokens with texts that stand side by side in one (Python Language Reference, "String literal concatenation").
+pub(super) fn adjacent(tokens: Vec<Token>) -> Vec<Token> {
+    let mut out: Vec<Token> = Vec::with_capacity(tokens.len());
+    for token in tokens {
+        match (out.last_mut(), token) {
+            (Some(Token::Text(text)), Token::Text(next)) if !next.starts_with(super::lex::HOME) => text.push_str(&next),
+            (_, token) => out.push(token),
+        }
+    }
+    out
+}
+
 /// The tokens with what is constant folded into one string.
 pub(super) fn constants(tokens: &[Token], home: &str, cwd: &str) -> Vec<Token> {
     let mut out: Vec<Token> = Vec::with_capacity(tokens.len());

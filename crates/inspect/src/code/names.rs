@@ -390,6 +390,45 @@ pub(super) fn functions(tokens: &[Token]) -> Vec<String> {
     found.take(MAX_NAMES).collect()
 }
 
+/// Names that Node's code takes out of files of the project (ECMA-262, "Imports"; Node.js, "CommonJS modules"): what lies there runs, as it
+/// does under any other name.
+pub(super) fn of_project(tokens: &[Token]) -> Vec<String> {
+    let plain = |token: &Token| match token {
+        Token::Name(name)
+            if !name.contains('.')
+                && !matches!(name.as_str(), "import" | "as" | "default" | "const" | "let" | "var" | "type") =>
+        {
+            Some(name.clone())
+        }
+        _ => None,
+    };
+    let is = |token: Option<&Token>, word: &str| matches!(token, Some(Token::Name(name)) if name == word);
+    let mut out = Vec::new();
+    for (i, token) in tokens.iter().enumerate() {
+        let Token::Text(module) = token else { continue };
+        if !module.starts_with("./") && !module.starts_with("../") {
+            continue;
+        }
+        let before = tokens.get(..i).unwrap_or_default();
+        let head = match before {
+            [head @ .., Token::Name(from)] if from == "from" => head,
+            [head @ .., Token::Mark('}'), Token::Mark('='), Token::Name(call), Token::Mark('(')]
+                if call == "require" =>
+            {
+                head
+            }
+            _ => continue,
+        };
+        let near = head.iter().rev().take(MAX_NAMES);
+        out.extend(
+            near.take_while(|token| !is(Some(token), "import") && !matches!(token, Token::Mark(';' | '=')))
+                .filter_map(plain),
+        );
+    }
+    out.truncate(4 * MAX_NAMES);
+    out
+}
+
 /// Names that code gives values: those are no calls.
 pub(super) fn given(tokens: &[Token]) -> Vec<String> {
     let mut out = Vec::new();

@@ -48,6 +48,9 @@ const TAKES_ROOM: &[&str] = &[
     "touch",
 ];
 
+/// What gives items for ever (Python, "itertools").
+const ENDLESS: &[&str] = &["itertools.count", "itertools.cycle"];
+
 /// Words by which a loop ends or lets time pass.
 const ENDS: &[&str] = &[
     "break",
@@ -131,6 +134,12 @@ fn endless(tokens: &[Token]) -> Option<&[Token]> {
             "while" if matches!(inner.first(), Some(Token::Name(call)) if matches!(call.rsplit(['.', ':']).next(), Some("fork" | "pcntl_fork"))) =>
             {
                 return Some(inner);
+            }
+            // `[f() for _ in iter(int, 1)]`, `for _ in itertools.count():`
+            // `[f() for _ in iter(int, 1)]`, of which the call that hands on is left out here; `for _ in itertools.count():`
+            "in" if is(rest.first(), "int") && rest.get(1) == Some(&Token::Mark(',')) => return Some(tokens),
+            "in" if matches!(rest.first(), Some(Token::Name(call)) if ENDLESS.contains(&call.as_str())) => {
+                return Some(tokens);
             }
             "until" if is(inner.first(), "false") => return inner.get(1..),
             "loop" if is(rest.first(), "do") || rest.first() == Some(&Token::Mark('{')) => return Some(rest),
