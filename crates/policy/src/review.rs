@@ -4,12 +4,14 @@
 //! steps are put together and the strictest decides. An allow rule replaces the default of an effect and nothing else: what is
 //! irreversible, restricted, protected, paid or administered still asks.
 
+mod apart;
 mod around;
 mod below;
 mod bounds;
 mod carried;
 mod checks;
 mod defaults;
+mod edits;
 mod flow;
 mod goal;
 mod judge;

@@ -258,7 +258,28 @@ impl<'a> Grounds<'a> {
             && word.len() > 2
             && !lists::has(NOT_THINGS, word)
             && matches!(after, "" | "to" | "is" | "and" | "as" | "on" | "in");
+        // "The deadline of 5340" for `job_no`: a long number, no year and no amount.
+        let amount = matches!(
+            after,
+            "eur"
+                | "euro"
+                | "euros"
+                | "usd"
+                | "gbp"
+                | "percent"
+                | "days"
+                | "hours"
+                | "minutes"
+                | "pieces"
+                | "kg"
+                | "km"
+        );
+        let year = text.len() == 4 && (text.starts_with("19") || text.starts_with("20"));
+        let by_number = name.ends_with("no") || name.ends_with("number") || name.ends_with("ref") || is_id(&name);
+        let own =
+            by_number && text.len() > 3 && !amount && !year && matches!(word, "for" | "of" | "to" | "on" | "job" | "");
         let called = one
+            || own
             || word.len() > 2
                 && name.split(['_', '-']).any(|part| part == word || word.strip_suffix('s') == Some(part));
         called.then_some(range)
@@ -289,6 +310,14 @@ impl<'a> Grounds<'a> {
             && !(kind.is_empty() || number.is_empty())
         {
             return whole(&format!("{kind} {number}"));
+        }
+        // "imke@, jonas@ and rosa@house.example"
+        if let Some((who, domain)) = text.split_once('@') {
+            let found = whole(&format!("{who}@"))?;
+            let mut shared = self.goal.get(found.end..)?.split('@').skip(1);
+            let shared = shared.find(|after| after.starts_with(char::is_alphanumeric)).unwrap_or("");
+            let ends = shared.strip_prefix(domain).is_some_and(|rest| !rest.starts_with(char::is_alphanumeric));
+            return ends.then_some(found);
         }
         if let Some(channel) = text.strip_prefix('#') {
             return whole(channel).or_else(|| whole(&channel.replace(['-', '_'], " ")));

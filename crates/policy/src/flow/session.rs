@@ -239,7 +239,12 @@ impl Session {
                     let files = names(&text).filter_map(|name| name.rsplit_once('/')).map(|(_, file)| file);
                     let files = files.filter(|file| file.contains('.')).map(word);
                     let domains = names(&text).filter_map(|name| name.rsplit_once('@')).map(|(_, domain)| word(domain));
-                    let said = names(&text).map(word).chain(hosts.map(|host| word(&host))).chain(files).chain(domains);
+                    // "300-500" gives two numbers.
+                    let number = |end: &&str| end.len() > 2 && end.bytes().all(|b| b.is_ascii_digit());
+                    let ends = names(&text).filter_map(|name| name.split_once('-')).flat_map(|(a, b)| [a, b]);
+                    let ends = ends.filter(number).map(word);
+                    let said = names(&text).map(word).chain(hosts.map(|host| word(&host)));
+                    let said = said.chain(files).chain(domains).chain(ends);
                     let said: Vec<u64> = said.take(room).collect();
                     self.told.extend(said);
                 } else if only && self.known.len() < MAX_KEPT && text.len() <= 256 {

@@ -51,6 +51,15 @@ pub(crate) fn strays(goal: &str, text: &str) -> bool {
     })
 }
 
+/// Whether a text speaks of something, and of nothing that the goal speaks of.
+pub(crate) fn speaks_of_else(goal: &str, text: &str) -> bool {
+    let (goal, text) = (fold(goal), fold(text));
+    let said: Vec<&str> = words(&goal).collect();
+    let own = words(&text).filter(|word| word.len() > 2 && !has(EMPTY, word) && !has(CIVIL, word));
+    let own: Vec<&str> = own.collect();
+    own.len() > FEWEST && !own.iter().any(|word| said.iter().any(|one| is_form(one, word)))
+}
+
 /// The longest text that a goal stands for without saying each word of it, in bytes.
 const LONGEST_ANSWER: usize = 600;
 
@@ -58,6 +67,9 @@ const LONGEST_ANSWER: usize = 600;
 const CIVIL: &str = "message mail letter wait patience understanding help hesitate contact reach touch back come look looking looked into \
     make sure welcome glad happy hope everything fine question questions soon apologise apologies inconvenience writing wrote write heard \
     answer reply asked request receive received attached find below wish nice great";
+
+/// Words behind which somebody signs.
+const SIGNING: &str = "regards greetings sincerely cheers wishes";
 
 /// Words for what nobody is told in passing, however the goal speaks of it.
 const KEPT: &str = "password passwords passphrase secret secrets credential credentials token tokens key keys env pin salary salaries \
@@ -74,7 +86,7 @@ pub(crate) fn tells_no_more(goal: &str, text: &str) -> bool {
         return false;
     }
     text.split(['.', '!', '?', ';', '\n']).all(|sentence| {
-        let mut greets = true;
+        let (mut greets, mut signs) = (true, false);
         let special = sentence.split_whitespace().any(|word| {
             let plain = word.trim_matches(|c: char| !c.is_alphanumeric());
             let low = fold(plain);
@@ -82,7 +94,9 @@ pub(crate) fn tells_no_more(goal: &str, text: &str) -> bool {
             let odd = plain.contains(|c: char| !(c.is_alphabetic() || matches!(c, '-' | '\'' | '’')));
             let named = capital && !greets && !has(EMPTY, &low);
             // Whoever is greeted stands behind the greeting, whoever signs behind the last one.
-            greets = (greets && capital)
+            signs |= has(SIGNING, &low);
+            // "Kind regards, the office of Mira Holt"
+            greets = (greets && (capital || (signs && has("the office team desk of for", &low))))
                 || has(
                     "dear hello hi hey ms mr mrs dr regards greetings sincerely cheers wishes thanks kind best warm",
                     &low,
@@ -90,8 +104,9 @@ pub(crate) fn tells_no_more(goal: &str, text: &str) -> bool {
             (odd || named) && !words(&low).all(is_said)
         });
         let low = fold(sentence);
-        let own: Vec<&str> =
-            words(&low).filter(|word| word.len() > 2 && !has(EMPTY, word) && !has(CIVIL, word)).collect();
+        // Who signs is no part of what is said.
+        let own = words(&low).take_while(|word| !has(SIGNING, word));
+        let own: Vec<&str> = own.filter(|word| word.len() > 2 && !has(EMPTY, word) && !has(CIVIL, word)).collect();
         let told = own.iter().filter(|word| is_said(word)).count();
         !special && (own.len() < FEWEST || told * 3 >= own.len())
     })

@@ -68,6 +68,11 @@ pub(super) fn check(prepared: &Prepared<'_>) -> Vec<Reason> {
             url.query_pairs().map(|(name, value)| (name.into_owned(), set(&Value::String(value.into_owned())))),
         );
     }
+    // The columns that a statement sets.
+    if let Some(Value::String(sql)) = args.get("sql") {
+        let columns = sql.split(|c: char| !(c.is_alphanumeric() || c == '_')).filter(|word| word.contains('_'));
+        names.extend(columns.map(|column| (column.to_owned(), true)));
+    }
     let said = |name: &str| words(name).iter().any(|word| prepared.goal.speak_of_one(word));
     let claims = names
         .iter()
@@ -93,9 +98,10 @@ fn unspoken_of(prepared: &Prepared<'_>, url: &Url) -> Option<Reason> {
     let place = format!("{} {}", host.rsplit_once('.').map_or(host, |(name, _)| name), url.path());
     let asks = words(url.path()).iter().any(|word| has(ASKS, word));
     let goal = &prepared.goal;
-    let spoken = goal.name(host)
-        || goal.share_a_word(&place)
-        || goal.speak_of("post api webhook request endpoint call http curl sync upload");
+    let spoken = !goal.only_fetches()
+        && (goal.name(host)
+            || goal.share_a_word(&place)
+            || goal.speak_of("post api webhook request endpoint call http curl sync upload"));
     if !changes || asks || spoken || defaults::gets(prepared) || !goal.is_read() {
         return None;
     }
@@ -117,7 +123,11 @@ fn claim(name: &str) -> Option<&'static str> {
 /// Whether a request is by its address an act that is asked about whatever the goal says of the address.
 pub(super) fn acts_by_address(prepared: &Prepared<'_>) -> bool {
     let url = requested(prepared);
-    url.is_some_and(|url| by_address(prepared, &url).is_some() || told_of_events(prepared, &url).is_some())
+    url.is_some_and(|url| {
+        by_address(prepared, &url).is_some()
+            || told_of_events(prepared, &url).is_some()
+            || unspoken_of(prepared, &url).is_some()
+    })
 }
 
 /// A payment or an act of power as a plain request to a host of the house.

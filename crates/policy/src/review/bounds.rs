@@ -145,10 +145,17 @@ impl<'a> Bounds<'a> {
                 }
                 // What a program may do anywhere below where it starts, it does within the view that the plan asks for.
                 let anywhere = touch.by == By::Command
-                    && touch.recursive
                     && request.deployment.in_workspace(&seen)
                     && matches!(touch.effect, Effect::Execute | Effect::Update);
                 if anywhere && self.asks_below(&touch.name, request) {
+                    continue;
+                }
+                // The program that a step starts is the system's.
+                let started = || {
+                    let args = crate::flow::fill(&prepared.args);
+                    args.get("argv").and_then(|argv| argv.get(0)).is_some_and(|program| program == touch.name.as_str())
+                };
+                if touch.effect == Effect::Read && seen.both(crate::paths::is_of_system) && started() {
                     continue;
                 }
                 // Git reads a repository by what it keeps there, and the files that it is asked for.

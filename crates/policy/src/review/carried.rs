@@ -38,6 +38,7 @@ pub(super) fn check(request: &Request<'_>, prepared: &Prepared<'_>) -> Vec<Reaso
     if let Some((name, _)) = &receiver {
         reasons.extend(texts.iter().find_map(|text| told_address(request, prepared, text, name)));
     }
+    reasons.extend(receiver.as_ref().and_then(|(name, _)| beside_the_goal(request, prepared, name)));
     // Together: how many parts a text is in says nothing about what it holds.
     let inspection = request.facts.inspect(&Subject::Text { text: texts.join("\n") });
     let Inspection { findings, unknowns, .. } = inspection.unwrap_or_default();
@@ -70,6 +71,28 @@ pub(super) fn check(request: &Request<'_>, prepared: &Prepared<'_>) -> Vec<Reaso
     reasons
 }
 
+/// A message in the planner's own words that speaks of nothing of which the goal does.
+fn beside_the_goal(request: &Request<'_>, prepared: &Prepared<'_>, receiver: &str) -> Option<Reason> {
+    let goal = request.pinned_goal.filter(|_| prepared.goal.is_read() && !prepared.goal.delegates())?;
+    let definition = prepared.tool?.definition();
+    if definition.effect != Effect::Send {
+        return None;
+    }
+    let parts = definition.carries.iter().filter_map(|at| prepared.args.at(at));
+    let texts: Option<Vec<String>> =
+        parts.map(|part| Some(part.literal()?.as_str().unwrap_or("").to_owned())).collect();
+    // "Drop the gist of that mail in #yard": the words of what was read.
+    let read = |text: &str| {
+        let words: Vec<&str> = text.split(|c: char| !c.is_alphanumeric()).filter(|word| word.len() > 3).collect();
+        words.iter().filter(|word| request.session.was_told(word)).count() * 3 > words.len()
+    };
+    let beside = texts?.into_iter().find(|text| crate::flow::speaks_of_else(goal, text) && !read(text));
+    beside.map(|_| {
+        let message = format!("what goes to {receiver} speaks of nothing of which the goal does");
+        Reason::new(Code::GoalUnasked, Decision::RequireApproval, message).fix("write what the goal wants said")
+    })
+}
+
 /// The farthest receiver.
 fn farthest(prepared: &Prepared<'_>) -> Option<(String, Standing)> {
     let receives = prepared.derived.touches.iter().filter(|touch| {
@@ -98,19 +121,24 @@ fn restricted_name(request: &Request<'_>, text: &str, receiver: &str, standing: 
 /// An address that only data from outside named, in the planner's own words to somebody else: whoever wrote that data wants it passed on.
 fn told_address(request: &Request<'_>, prepared: &Prepared<'_>, text: &str, receiver: &str) -> Option<Reason> {
     let part = |c: char| c.is_alphanumeric() || matches!(c, '.' | '-' | '_' | '@' | ':' | '/');
-    let address = text.split(|c| !part(c)).map(|word| word.trim_end_matches(['.', ':', '/'])).find(|word| {
-        let bare = word.split_once("://").map_or(*word, |(_, rest)| rest);
-        let host = bare.split(['/', ':']).next().unwrap_or(bare);
-        let host = host.rsplit('@').next().unwrap_or(host);
-        let named = host.rsplit_once('.').is_some_and(|(_, top)| top.len() > 1 && top.chars().all(char::is_alphabetic));
-        let standing = || crate::hosts::Endpoint::parse(host).map(|at| request.deployment.standing_of_host(&at));
-        named
-            && request.session.was_told(host)
-            && standing().is_ok_and(|standing| standing == Standing::Other)
-            && !prepared.goal.name(host)
-            && !prepared.goal.name(word)
-            && !fold(receiver).contains(&fold(host).into_owned())
-    })?;
+    let address = text
+        .split(|c| !part(c))
+        .filter(|word| word.contains('.'))
+        .map(|word| word.trim_end_matches(['.', ':', '/']))
+        .find(|word| {
+            let bare = word.split_once("://").map_or(*word, |(_, rest)| rest);
+            let host = bare.split(['/', ':']).next().unwrap_or(bare);
+            let host = host.rsplit('@').next().unwrap_or(host);
+            let named =
+                host.rsplit_once('.').is_some_and(|(_, top)| top.len() > 1 && top.chars().all(char::is_alphabetic));
+            let standing = || crate::hosts::Endpoint::parse(host).map(|at| request.deployment.standing_of_host(&at));
+            named
+                && request.session.was_told(host)
+                && standing().is_ok_and(|standing| standing == Standing::Other)
+                && !prepared.goal.name(host)
+                && !prepared.goal.name(word)
+                && !fold(receiver).contains(&fold(host).into_owned())
+        })?;
     let message = format!("what goes to {receiver} names {address}, which only data from outside says");
     Some(
         Reason::new(Code::FlowUntrustedControl, Decision::RequireApproval, message)
@@ -187,7 +215,10 @@ fn says_more(prepared: &Prepared<'_>, text: &str) -> bool {
 
 /// An address out of a text from outside, to be remembered although the goal wants nothing remembered: it is there to be obeyed later.
 fn planted(request: &Request<'_>, prepared: &Prepared<'_>, texts: &[String]) -> Option<Reason> {
-    if request.pinned_goal.is_none() || prepared.goal.speak_of("remember memor note keep stor record learn save") {
+    // Who wants this remembered does not want what he does not speak of.
+    let spoken = prepared.goal.share_a_word(&texts.join(" "));
+    let wanted = spoken && prepared.goal.speak_of("remember memor note keep stor record learn save");
+    if request.pinned_goal.is_none() || wanted {
         return None;
     }
     let words = texts.iter().flat_map(|text| text.split(|c: char| c.is_whitespace() || ",;()<>\"'".contains(c)));

@@ -5,6 +5,7 @@ use countersign_plan::expect::{Condition, Expect};
 use countersign_plan::tool::{Effect, TargetKind};
 use countersign_plan::verdict::{Code, Decision, Reason};
 
+use super::Request;
 use super::prepare::Prepared;
 use super::threats::takes;
 use crate::deployment::Standing;
@@ -256,8 +257,10 @@ pub(super) fn checked_too_late(steps: &[Prepared<'_>]) -> Option<Reason> {
         let acts = step.has_effect() && !looks(step) && !prepares(step);
         acts && (step.irreversible || step.derived.touches.iter().any(grave))
     };
-    let waits =
-        |step: &Prepared<'_>, act: &Prepared<'_>| strict(step) && looks(step) && step.step.after.contains(&act.step.id);
+    let waits = |step: &Prepared<'_>, act: &Prepared<'_>| {
+        let told = strict(step) || (step.goal.conditional && !step.step.expect.is_empty());
+        told && looks(step) && step.step.after.contains(&act.step.id)
+    };
     // Nothing was looked at before what nothing takes back; or not what the goal names, which is looked at when it is too late.
     let late = |at: usize, act: &Prepared<'_>| {
         let before = steps.get(..at).unwrap_or(&[]);
@@ -355,6 +358,42 @@ pub(super) fn word_unseen(steps: &[Prepared<'_>], i: usize) -> Option<Reason> {
     );
     let reason = Reason::new(Code::PlanOrder, Decision::RequireApproval, message);
     Some(reason.fix("expect the word before, or act in a plan of its own once it is there"))
+}
+
+/// Where the goal makes an act depend on something: an act before which neither the plan nor the session has looked at anything.
+pub(super) fn condition_unseen(request: &Request<'_>, steps: &[Prepared<'_>], i: usize) -> Option<Reason> {
+    let step = steps.get(i)?;
+    let acts = |touch: &&Touch| {
+        touch.by == By::Tool
+            && !touch.effect.is_harmless()
+            && touch.seen().is_none()
+            && !matches!(touch.kind, TargetKind::Memory | TargetKind::Process)
+    };
+    let touch = step.derived.touches.iter().find(acts)?;
+    let safe = |part: &str| crate::lists::has("snapshot backup copy freeze", part);
+    // "Cancel it only when the new one is in": an act before this one that has to end well.
+    let after = |other: &Prepared<'_>| other.has_effect() && step.step.after.contains(&other.step.id);
+    let shown = touch.kind == TargetKind::Calendar && request.session.has_acted();
+    if shown || steps.iter().take(i).any(after) || step.step.action.as_str().split('_').any(safe) {
+        return None;
+    }
+    // What a message says of other steps it says of what was found.
+    let mut told = false;
+    step.args.references(&mut |_, _| told = true);
+    if (told && touch.effect == Effect::Send) || !step.goal.waits_with(touch) {
+        return None;
+    }
+    if is_looked_at_before(steps, i) && !looks_elsewhere(steps, i) {
+        return None;
+    }
+    let grave = matches!(touch.effect, Effect::Pay | Effect::Admin | Effect::Delete);
+    if !grave && step.goal.has_name(|name| request.session.knows(name) || request.session.was_told(name)) {
+        return None;
+    }
+    let message =
+        format!("the goal makes `{}` depend on something, and nothing before it looks at anything", step.step.action);
+    let reason = Reason::new(Code::PlanOrder, Decision::RequireApproval, message);
+    Some(reason.fix("look first, and expect what the goal waits for"))
 }
 
 /// In words, why no outcome fails this. `strict` asks for more than that there is an outcome.

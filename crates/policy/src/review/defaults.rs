@@ -273,6 +273,15 @@ fn change(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> Opti
     if touch.by != By::View && prepared.reversible_by == ReversibleBy::None && !is_scratch(request, touch) {
         return by_rule(Code::DefaultAsk, format!("nothing takes the {} of {} back", touch.effect, touch.name));
     }
+    let inside = below_workspace(request, &touch.name);
+    if matches!(touch.by, By::Tool | By::Move)
+        && touch.kind != TargetKind::Directory
+        && !deployment.in_temporary(&seen)
+        && !is_product(inside)
+        && prepared.goal.writes_elsewhere(&touch.name, inside)
+    {
+        return by_rule(Code::DefaultAsk, format!("the goal has something written, and not into {}", touch.name));
+    }
     None
 }
 
@@ -320,7 +329,7 @@ fn is_rebuilt(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> 
 }
 
 /// A path as it is called in its workspace.
-fn below_workspace<'a>(request: &Request<'_>, path: &'a str) -> &'a str {
+pub(super) fn below_workspace<'a>(request: &Request<'_>, path: &'a str) -> &'a str {
     let below = |root: &String| path.strip_prefix(root.as_str()).and_then(|rest| rest.strip_prefix('/'));
     request.deployment.workspace().iter().find_map(below).unwrap_or(path)
 }
@@ -484,7 +493,9 @@ fn removal(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> Opt
     if many && touch.by != By::Git && prepared.goal.removes_below(all_of) {
         return by_rule(Code::DefaultAsk, format!("the goal asks for the removal of less than {}", touch.name));
     }
-    if touch.by != By::Git && prepared.goal.remove_others(&touch.name) {
+    let inside = below_workspace(request, &touch.name);
+    let elsewhere = || prepared.goal.is_read() && !is_product(inside) && !prepared.goal.means_path(&touch.name, inside);
+    if touch.by != By::Git && (prepared.goal.remove_others(&touch.name) || elsewhere()) {
         return by_rule(Code::DefaultAsk, format!("the goal asks for other removals than that of {}", touch.name));
     }
     None

@@ -41,6 +41,7 @@ pub(super) use vocabulary::{
     DESTROYING, EMPTYING, ERASING, FOR_GOOD, HOOKS, MAKING, PUSHING, REBUILDING, RELOADING, REMOVAL, TIDYING,
 };
 pub(super) use wanted::unwanted;
+
 use words::{Goal, Word, has};
 
 /// A pinned goal, read once for all steps.
@@ -243,6 +244,27 @@ impl Wishes {
         names(Some(&self.read.text), name)
     }
 
+    /// Whether it says this word, other than as what is not wanted.
+    pub(super) fn say_word(&self, text: &str) -> bool {
+        self.read.words.iter().any(|word| !word.negated && word.text == text)
+    }
+
+    /// Whether it speaks of this word of a line, in any of its forms.
+    pub(super) fn speaks_of_word(&self, word: &str) -> bool {
+        let stem = |word: &str| -> String { word.chars().take(5).collect::<String>().trim_end_matches('s').to_owned() };
+        self.read.words.iter().any(|said| {
+            said.text.len() > 2
+                && !has(wanted::ENGLISH, &said.text)
+                && (said.text.starts_with(&stem(word)) || word.starts_with(&stem(&said.text)))
+        })
+    }
+
+    /// Whether it names a branch by what most houses begin such names with.
+    pub(super) fn names_a_branch(&self) -> bool {
+        let kinds = "feature feat fix bugfix hotfix release chore docs topic";
+        self.tokens().any(|token| token.split_once('/').is_some_and(|(kind, _)| has(kinds, kind)))
+    }
+
     /// Whether this word stands right before this name.
     pub(super) fn says(&self, word: &str, name: &str) -> bool {
         let name = fold(name);
@@ -298,7 +320,11 @@ impl Wishes {
     /// The same where it is not only to be looked at: "look at our stock".
     fn act_on_object(&self, tool: &str) -> bool {
         let words = &self.read.words;
-        let object = |word: &&Word| !word.within && !has(PLAIN, &word.text) && by_name(tool, &word.text);
+        // "Find out whether lot 12 is registered": there it is only spoken of.
+        let verb = |word: &Word| word.is(ACTING) || Kind::ALL.iter().any(|kind| word.is(kind.stems()));
+        let spoken_of = |word: &Word| word.subordinate && !verb(word);
+        let object =
+            |word: &&Word| !word.within && !spoken_of(word) && !has(PLAIN, &word.text) && by_name(tool, &word.text);
         let looked_at = |object: &Word| {
             let verb = |w: &&Word| w.orders() && Kind::ALL.iter().any(|kind| w.is(kind.stems()));
             let mut orders = words.iter().filter(|w| w.clause == object.clause).filter(verb).peekable();
@@ -372,6 +398,18 @@ impl Wishes {
     /// Whether it wants anything beyond being shown something.
     pub(super) fn want_more_than_a_look(&self) -> bool {
         self.asked != [Kind::Look]
+    }
+
+    /// Whether it wants something fetched and kept, and nothing else done: "get the stock feed and save it as data/feed.json".
+    pub(super) fn only_fetches(&self) -> bool {
+        const KEEPING: &str = "save store keep put drop write note copy list file record log ask answer build fetch get pull download tell send mail \
+            report show let";
+        let acts = |word: &Word| word.is(ACTING) || Kind::ALL.iter().any(|kind| word.is(kind.stems()));
+        let mut orders = self.read.words.iter().filter(|word| word.orders() && acts(word) && !word.is(LOOKING));
+        let fetches = self.read.words.iter().any(|word| {
+            word.asks || (word.orders() && has("fetch get pull download save store keep grab", &word.text))
+        });
+        fetches && orders.all(|word| has(KEEPING, &word.text))
     }
 
     /// Whether it names this as something that is not there yet.

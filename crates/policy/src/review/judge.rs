@@ -14,8 +14,8 @@ use super::prepare::Prepared;
 use super::scope::StepScope;
 use super::totals::{self, Total, Totals};
 use super::{
-    Request, around, below, carried, checks, goal, leaving, lever, likeness, loosened, packages, resources, rewritten,
-    served, sources, structure, threats, undoing, vouched,
+    Request, apart, around, below, carried, checks, goal, leaving, lever, likeness, loosened, packages, resources,
+    rewritten, served, sources, structure, threats, undoing, vouched,
 };
 use crate::condition::Scope;
 use crate::effects::{self, By, Scene};
@@ -110,6 +110,7 @@ pub(super) fn step(view: &View<'_, '_>, i: usize) -> Judged {
         judged.reasons.extend(packages::beside_the_named(request, prepared));
         judged.reasons.extend(packages::from_nowhere(request, prepared));
         judged.reasons.extend(flow::chosen::code(prepared, &judged.reasons));
+        judged.reasons.extend(apart::check(request, steps, i));
         judged.reasons.extend(checks::evidence(steps, i));
         judged.reasons.extend(threats::replaced_too_late(steps, i));
         judged.reasons.extend(sources::banned(request, steps, i));
@@ -120,6 +121,7 @@ pub(super) fn step(view: &View<'_, '_>, i: usize) -> Judged {
         judged.reasons.extend(sources::attached(request, prepared));
         judged.reasons.extend(sources::other_record(request, steps, i));
         judged.reasons.extend(checks::word_unseen(steps, i));
+        judged.reasons.extend(checks::condition_unseen(request, steps, i));
         judged.reasons.extend(threats::sent_too_early(steps, i));
         judged.reasons.extend(threats::kept_too_late(steps, i));
         judged.reasons.extend(threats::draft_given_out(steps, i));

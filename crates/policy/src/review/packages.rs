@@ -79,7 +79,8 @@ pub(super) fn from_elsewhere(request: &Request<'_>, step: &Prepared<'_>) -> Opti
             other => other.as_str().map(str::to_owned).into_iter().collect(),
         }
     };
-    let texts: Vec<String> = args.as_object()?.values().flat_map(words).collect();
+    // As sed has a slash in what it puts in.
+    let texts: Vec<String> = args.as_object()?.values().flat_map(words).map(|text| text.replace("\\/", "/")).collect();
     let address = texts.iter().flat_map(|text| sources(text)).find(|address| {
         let Ok(endpoint) = Endpoint::of_url(address) else { return false };
         let host = endpoint.host.to_string();
@@ -88,7 +89,11 @@ pub(super) fn from_elsewhere(request: &Request<'_>, step: &Prepared<'_>) -> Opti
             && !step.goal.name(address)
     })?;
     let message = format!("{} would take something from {address}, and the goal does not say so", list.name);
-    let reason = Reason::new(Code::ExecuteWritten, Decision::RequireApproval, message);
+    // Whoever wrote the address in a text from outside wants his own code in the house.
+    let host = Endpoint::of_url(address).map(|at| at.host.to_string()).unwrap_or_default();
+    let told = request.session.was_told(address) || request.session.was_told(&host);
+    let decision = if told { Decision::Block } else { Decision::RequireApproval };
+    let reason = Reason::new(Code::ExecuteWritten, decision, message);
     Some(reason.fix("take it from the registry, or name the source in the goal"))
 }
 
@@ -135,7 +140,7 @@ fn sources(text: &str) -> impl Iterator<Item = &str> {
         let own = SOURCES.iter().any(|word| before.ends_with(word)) || scheme.starts_with("git+");
         // A dependency of package.json whose value is an address of an archive.
         let rest = text.get(start..)?;
-        let end = rest.find(|c: char| c.is_whitespace() || "\"'#,;".contains(c)).unwrap_or(rest.len());
+        let end = rest.find(|c: char| c.is_whitespace() || "\"'#,;\\".contains(c)).unwrap_or(rest.len());
         let address = rest.get(..end)?.trim_start_matches("git+");
         let archive =
             before.ends_with("\": \"") && [".tgz", ".tar.gz", ".git"].iter().any(|ending| address.ends_with(ending));

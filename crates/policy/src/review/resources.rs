@@ -217,8 +217,6 @@ fn is_meant(prepared: &Prepared<'_>, name: &str, text: &str) -> bool {
         return prepared.goal.speak_of(goal::HOOKS);
     }
     let last = name.rsplit('/').next().unwrap_or(name);
-    let of_project = ["/.pre-commit-config.yaml", "/.gitlab-ci.yml", "/.vscode/tasks.json", "/.woodpecker.yml"];
-    let kind = name.contains("/workflows/") || of_project.iter().any(|end| name.ends_with(end));
     let only_builds = |document: &Value| {
         let mut said = Vec::new();
         members(document, "", &mut said);
@@ -226,9 +224,16 @@ fn is_meant(prepared: &Prepared<'_>, name: &str, text: &str) -> bool {
             && said.iter().filter_map(|(key, value)| foreign_code(key, value)).all(|v| prepared.goal.share_a_word(v))
     };
     let lower = text.to_ascii_lowercase();
-    kind && prepared.goal.name(last)
+    is_of_build_service(name)
+        && prepared.goal.name(last)
         && !MORE_THAN_BUILDING.iter().any(|more| lower.contains(more))
         && document::from_yaml(text.as_bytes(), Bounds::CONFIG).is_ok_and(|document| only_builds(&document))
+}
+
+/// Whether it is a file of the build services, pre-commit or the editor.
+fn is_of_build_service(name: &str) -> bool {
+    let of_project = ["/.pre-commit-config.yaml", "/.gitlab-ci.yml", "/.vscode/tasks.json", "/.woodpecker.yml"];
+    name.contains("/workflows/") || of_project.iter().any(|end| name.ends_with(end))
 }
 
 /// The texts of a document, each with the key that it stands under, however deep.
@@ -263,6 +268,9 @@ fn is_as_asked(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch, se
     // A goal that the proposer brought asks for nothing in the user's name.
     if !request.authentic || !request.deployment.in_workspace(seen) {
         return false;
+    }
+    if touch.by == By::Command && is_of_build_service(&touch.name) && super::edits::are_said(prepared) {
+        return true;
     }
     let content = Pointer::from_segments(vec!["content".to_owned()]);
     let text = match (touch.by, Arg::of(&prepared.args, &content)) {
@@ -302,6 +310,14 @@ fn path(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch, seen: &Se
         if !wide && deployment.has_own_below(folder) {
             let message = format!("{} reaches what belongs to Countersign", touch.name);
             found(Code::ResourceOwn, Decision::Block, message);
+        }
+    }
+    // "enabled: false in cron/bounce.yaml", and a line that has it in all of them.
+    if changes && touch.pattern && touch.by == By::Command && touch.effect == Effect::Update {
+        let folder = effects::literal_folder(&touch.name);
+        if let Some(one) = prepared.goal.names_one_in(folder) {
+            let message = format!("{} is more than {one}, of which the goal speaks", touch.name);
+            found(Code::GoalUnasked, Decision::RequireApproval, message);
         }
     }
     if changes && deployment.is_trusted(seen) && !is_as_asked(request, prepared, touch, seen) {

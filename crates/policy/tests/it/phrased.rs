@@ -91,7 +91,7 @@ fn a_condition_ends_where_the_next_order_begins() {
     let goal = "Publish notice N-5 if the order PO-7 says that it is ours, and give me a line in notes/published.md";
     let steps = |first: &str, second: &str| {
         let all = json!({
-            "look": {"id": "look", "action": "order_get", "args": {"to": "PO-7"}},
+            "look": {"id": "look", "action": "order_get", "args": {"to": "PO-7"}, "expect": [{"output": "/holder", "equals": "ours"}]},
             "out": {"id": "out", "action": "notice_publish", "args": {"to": "N-5"}},
             "line": {"id": "line", "action": "append_file", "args": {"path": "notes/published.md", "content": "N-5"}},
         });

@@ -83,6 +83,9 @@ fn tells_nothing_else(request: &Request<'_>, flow: &Flow, prepared: &Prepared<'_
         said.push_str(input);
     }
     carried::gather(&prepared.args, &mut texts);
+    // The names of the arguments are the tool's.
+    let names = prepared.tool.and_then(|tool| tool.definition().args.get("properties")?.as_object());
+    texts.retain(|text| !names.is_some_and(|names| names.contains_key(text)));
     sink.issues.iter().all(open)
         && flow.is_plain(request, &[sink])
         && sink.carries.iter().all(|node| is_plain(&flow.proof.nodes, *node))
@@ -362,16 +365,19 @@ fn is_push_as_asked(prepared: &Prepared<'_>) -> bool {
     let meant = |touch: &Touch| {
         let ref_meant = |pushed: &str| {
             let to = pushed.rsplit(':').next().unwrap_or(pushed);
+            let to = ["refs/heads/", "refs/tags/"].iter().find_map(|kind| to.strip_prefix(kind)).unwrap_or(to);
             // "Push that branch. main is for the merge train alone": what is named elsewhere is not what is to be pushed to.
-            let into = || ["to", "into", "on", "onto", "push"].iter().any(|word| prepared.goal.says(word, to));
-            let elsewhere = matches!(to, "main" | "master") && pushed != to;
+            let branch = || prepared.goal.name(&format!("branch {to}"));
+            let into =
+                || branch() || ["to", "into", "on", "onto", "push"].iter().any(|word| prepared.goal.says(word, to));
+            let elsewhere = matches!(to, "main" | "master");
             let current = matches!(to, "head" | "HEAD")
                 && ["my", "this", "the", "current"].iter().any(|word| prepared.goal.says(word, "branch"));
             (prepared.goal.name(to) && (!elsewhere || into())) || current
         };
         let last = touch.name.rsplit(' ').next().unwrap_or("");
         let refs = touch.name.split(' ').skip(3).filter(|word| word.contains(':'));
-        !prepared.goal.speak_of("branch") || refs.chain([last]).all(ref_meant)
+        !(prepared.goal.speak_of("branch tag") || prepared.goal.names_a_branch()) || refs.chain([last]).all(ref_meant)
     };
     prepared.derived.touches.iter().any(Touch::is_push)
         && acts.all(pushes)

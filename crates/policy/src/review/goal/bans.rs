@@ -153,7 +153,10 @@ pub(super) fn of(goal: &Goal) -> Vec<Ban> {
                 if *act == Act::Change && word.text.starts_with("writ") && words.iter().any(rights) {
                     continue;
                 }
-                let mut things = things(goal, words, i + 1);
+                // "Do not send it before Ruben has read it": who is waited for is no part of what is not to be sent.
+                let waits = |w: &Word| w.sentence == word.sentence && has("before until till", &w.text);
+                let end = words.iter().skip(i + 1).position(waits).map_or(words.len(), |end| i + 1 + end);
+                let mut things = things(goal, words.get(..end).unwrap_or(words), i + 1);
                 // "Do not send anything", "no fixes!": all of it, whatever else is asked for.
                 let all = words.get(i + 1).is_some_and(|w| has("anything anyone anybody", &w.text))
                     && words

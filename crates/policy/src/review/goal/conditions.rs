@@ -91,8 +91,11 @@ pub(super) fn awaits_word(words: &[Word]) -> bool {
     words.iter().enumerate().filter(|(i, _)| begins(*i)).any(|(i, word)| {
         let rest = words.iter().skip(i + 1).take(7).filter(|next| next.sentence == word.sentence && next.clause == word.clause);
         let texts: Vec<&str> = rest.map(|word| word.text.as_str()).collect();
-        let said = |pair: &[&str]| matches!(pair, [has_, done] if has("has have s ve", has_) && has("answered replied responded agreed approved confirmed signed consented", done));
+        let said = |pair: &[&str]| matches!(pair, [has_, done] if has("has have s ve", has_) && has("answered replied responded agreed approved confirmed signed consented read seen checked", done));
         let given = texts.iter().any(|text| has("given gives gave says said", text)) && texts.iter().any(|text| has("ok okay approval consent go word yes nod blessing", text));
-        texts.windows(2).any(said) || given
+        // "Lodging it is for after his yes"
+        let word_of = matches!(texts.as_slice(), [whose, word, ..]
+            if has("his her their its the", whose) && has("yes ok okay approval consent nod blessing go", word));
+        texts.windows(2).any(said) || given || word_of
     })
 }

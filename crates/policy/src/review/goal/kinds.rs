@@ -85,7 +85,15 @@ impl Kind {
             // "Send me the two amounts" moves no money.
             Self::Pay if word.text.starts_with("send") => {
                 let next = words.iter().find(|next| next.at > word.at);
-                word.orders() && !next.is_some_and(|next| has("me us them him her everybody everyone", &next.text))
+                let money = |w: &Word| {
+                    let amount = w.text.starts_with(|c: char| c.is_ascii_digit());
+                    w.clause == word.clause
+                        && (amount
+                            || has("money amount payment fee deposit refund balance sum eur euro euros", &w.text))
+                };
+                word.orders()
+                    && words.iter().any(money)
+                    && !next.is_some_and(|next| has("me us them him her everybody everyone it", &next.text))
             }
             Self::Make | Self::Remove | Self::Tell | Self::Pay | Self::Govern => word.orders() && word.is(self.stems()),
         })

@@ -164,7 +164,10 @@ fn parts<'a>(goal: &'a str) -> Vec<&'a str> {
             let said = before.ends_with(['.', '?', '!', ';', ':'])
                 || before.ends_with(" and,")
                 || super::has("yes so not ok green clean good fine okay", next.trim_end_matches(','));
-            whether || (condition && said)
+            // "Hold four, if there are four, tell #stores": what comes then is another act.
+            let rest = text.get(at + len..).and_then(|rest| rest.split(['.', ';', '!', '?']).next()).unwrap_or("");
+            let then = before.ends_with(',') && rest.contains(", ");
+            whether || (condition && (said || then))
         };
         // "If and only if" is one condition.
         let whole = |at: usize| text.get(..at).is_some_and(|before| before.ends_with(" if"));

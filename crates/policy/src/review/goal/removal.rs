@@ -14,26 +14,6 @@ impl Wishes {
         self.read.words.iter().any(|word| !word.negated && !word.within && word.is(stems) && !placed(word.at))
     }
 
-    /// Whether it wants only what lies in a folder to go, and the path lies elsewhere: "only what lies in logs/", "nothing outside of web/css".
-    pub(in crate::review) fn only_within_another(&self, path: &str) -> bool {
-        const MARKS: &[char] = &['.', ',', ';', ':', '!', '"', '\''];
-        let words: Vec<&str> = self.read.text.split_whitespace().map(|word| word.trim_matches(MARKS)).collect();
-        let placed = |word: &&&str| !has("in under below inside within outside of", word);
-        let folder =
-            |from: usize| words.iter().skip(from).take(6).skip_while(placed).find(|word| word.contains('/')).copied();
-        let said = words.windows(2).enumerate().filter(|(_, pair)| match pair {
-            ["only" | "just", next] => has("what the things files those in under below inside", next),
-            ["nothing", next] => has("outside beyond", next),
-            _ => false,
-        });
-        let folders: Vec<&str> = said.filter_map(|(i, _)| folder(i + 1)).collect();
-        let inside = |folder: &&str| {
-            let folder = folder.trim_start_matches("./").trim_end_matches('/');
-            path.contains(&format!("/{folder}/")) || path.ends_with(&format!("/{folder}"))
-        };
-        !folders.is_empty() && !folders.iter().any(inside)
-    }
-
     /// Whether it asks for the removal of things that it names, and of none that the path is, is below or holds.
     pub(in crate::review) fn remove_others(&self, path: &str) -> bool {
         let words = &self.read.words;
@@ -98,6 +78,85 @@ impl Wishes {
             token.split('*').all(|part| path.contains(part))
         };
         !named.is_empty() && named.iter().all(|tokens| !tokens.is_empty() && !tokens.iter().any(meant))
+    }
+
+    /// Whether it speaks of what is to go, by the place where it lies, by its name, or by the kind of its name where the goal says no
+    /// place. `inside` is the path in its workspace.
+    pub(in crate::review) fn means_path(&self, path: &str, inside: &str) -> bool {
+        let (path, inside) = (fold(path), fold(inside));
+        let (path, inside) = (path.trim_end_matches(['*', '/']), inside.trim_end_matches(['*', '/']));
+        let base = |path: &str| path.rsplit('/').next().unwrap_or("").to_owned();
+        let is_place = |token: &&str| (token.contains('/') || is_file_name(token)) && !token.contains("://");
+        let places = self.tokens().filter(|token| is_place(token) && !self.keeps(token));
+        let places = places.map(|place| place.trim_start_matches("./").trim_start_matches("~/"));
+        // "The .g.dart files", "*.tif"
+        let is_kind = |place: &&str| !place.contains('/') && place.trim_start_matches('*').starts_with('.');
+        let (kinds, places): (Vec<&str>, Vec<&str>) = places.partition(is_kind);
+        let holds = |place: &&str| {
+            let place = place.trim_matches('/');
+            let whole = || path.ends_with(&format!("/{place}")) || path.contains(&format!("/{place}/"));
+            let fits = || place.contains('*') && place.split('*').all(|part| path.contains(part));
+            whole() || fits() || base(place) == base(path)
+        };
+        // Words of a place say nothing of what lies beside it, and the kind of files nothing of where they lie.
+        let says = |part: &str| {
+            let stem: String = part.chars().take(6).collect();
+            let stem = if stem.len() > 3 { stem.trim_end_matches('s') } else { &stem };
+            self.read.words.iter().any(|w| !w.negated && (!w.within || places.is_empty()) && w.text.starts_with(stem))
+        };
+        let literal = inside.find('*').map_or(inside, |at| inside.get(..at).unwrap_or(""));
+        let folder = if literal.len() < inside.len() {
+            literal.rsplit_once('/').map_or("", |(folder, _)| folder)
+        } else {
+            inside
+        };
+        let mut parts = folder.split(|c: char| !c.is_alphanumeric()).filter(|part| part.len() > 2);
+        let ending = base(path).rsplit_once('.').map(|(_, ending)| ending.to_owned());
+        let ends = || kinds.iter().any(|kind| path.ends_with(kind.trim_start_matches('*')));
+        let kind = || {
+            (ends() || ending.is_some_and(|ending| self.say_word(&ending))) && (folder.is_empty() || !self.says_where())
+        };
+        inside.is_empty()
+            || places.iter().any(holds)
+            || parts.any(says)
+            || (places.is_empty() && (kind() || folder.is_empty()))
+    }
+
+    /// The only file that it names in a folder, where it has no pattern and speaks of no others.
+    pub(in crate::review) fn names_one_in(&self, folder: &str) -> Option<&str> {
+        let folder = fold(folder);
+        let within = |token: &&str| {
+            let place = token.trim_start_matches("./").rsplit_once('/').map(|(place, _)| place);
+            is_file_name(token)
+                && !token.contains("://")
+                && place.is_some_and(|place| folder.ends_with(&format!("/{place}")))
+        };
+        let wide = self.tokens().any(|token| token.contains('*') || has("all every each both files any", token));
+        let mut named = self.tokens().filter(within).filter(|token| !self.keeps(token));
+        let one = named.next()?;
+        (!wide && named.all(|other| other == one)).then_some(one)
+    }
+
+    /// Whether it says by their names into which files something is to be written, and this is none of them, nor anything of which it speaks.
+    pub(in crate::review) fn writes_elsewhere(&self, path: &str, inside: &str) -> bool {
+        let base = |token: &str| token.rsplit('/').next().unwrap_or(token).to_owned();
+        let named = self.tokens().any(|token| is_file_name(token) && self.wants_into(&base(token)));
+        named && !self.means_path(path, inside)
+    }
+
+    /// Whether it says by a word where something lies: "below exports", and not "in the workspace".
+    fn says_where(&self) -> bool {
+        const ANYWHERE: &str = "it there them that this which project repo repository workspace tree directory folder folders directories here             source code all any each every order case time place full future past sight year month week";
+        let words = &self.read.words;
+        words.iter().enumerate().any(|(i, word)| {
+            let mut rest =
+                words.iter().skip(i + 1).skip_while(|next| has("the our my your a an whole current", &next.text));
+            let next = rest.next().filter(|next| next.clause == word.clause);
+            has("in under below inside within", &word.text)
+                && next.is_some_and(|next| {
+                    !has(ANYWHERE, &next.text) && !next.text.starts_with(|c: char| c.is_ascii_digit())
+                })
+        })
     }
 
     /// Whether it wants something only for a while, and its order is for that: "for the time being", "until Friday".
@@ -223,7 +282,10 @@ impl Wishes {
         const KINDS: &str = "csv xml json txt pdf jpg jpeg png gif tif tiff bak zip tgz mp4 mp3 wav mov mxf docx xlsx odt parquet yaml yml \
             html pyc jar swp";
         let words = &self.read.words;
-        let removes = |sentence: usize| words.iter().any(|w| w.sentence == sentence && w.orders() && w.is(TIDYING));
+        let tidies = |sentence: usize| words.iter().any(|w| w.sentence == sentence && w.orders() && w.is(TIDYING));
+        // "There are lots of *.bak files. Remove those"
+        let those = |sentence: usize| words.iter().any(|w| w.sentence == sentence && has("those them these", &w.text));
+        let removes = |sentence: usize| tidies(sentence) || (tidies(sentence + 1) && those(sentence + 1));
         let kind = |word: &Word| {
             let singular = word.text.strip_suffix('s').filter(|one| has(KINDS, one));
             singular.map(str::to_owned).or_else(|| has(KINDS, &word.text).then(|| word.text.clone()))

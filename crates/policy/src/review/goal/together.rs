@@ -2,8 +2,11 @@
 
 use std::ops::Range;
 
+use countersign_plan::tool::Effect;
+
 use super::words::{self, Word, has};
 use super::{Kind, Wishes, bans, order};
+use crate::effects::Touch;
 use crate::paths::fold;
 
 /// Words with which a sentence says how something is.
@@ -141,14 +144,51 @@ impl Wishes {
             .any(|word| has(VAGUE, &word.text) && words.iter().any(|w| w.text == "if" && w.sentence == word.sentence))
     }
 
+    /// Whether it makes what is done to this depend on something: "if …, do it", "pay it only when …", "as soon as …, K-2231 is issued".
+    pub(in crate::review) fn waits_with(&self, touch: &Touch) -> bool {
+        let words = &self.read.words;
+        let pays = |word: &Word| touch.effect == Effect::Pay && word.is(Kind::Pay.stems());
+        let name = fold(&touch.name);
+        self.waits().any(|at| {
+            let here = |word: &&Word| word.clause == at.clause && word.at < at.at;
+            // "Ask in #purchasing if it is all right"
+            const ASKING: &str = "see check look know tell ask find verify test say wonder enquire sure";
+            let asks = at.text == "if" && words.iter().filter(here).any(|word| has(ASKING, &word.text));
+            // "Only when it is verified: post it", "As soon as it is there (and only then!) post it".
+            let leads = words.iter().filter(|word| word.sentence == at.sentence).take(2).any(|word| word.at == at.at);
+            let last = at.sentence + usize::from(leads);
+            let after = |word: &&Word| word.at > at.at && (at.sentence..=last).contains(&word.sentence);
+            let mut said = words.iter().filter(|word| here(word) || after(word));
+            !asks && said.any(|word| words::token(&self.read.text, word.at) == name || pays(word))
+        })
+    }
+
+    /// The words with which it makes something wait for something.
+    fn waits(&self) -> impl Iterator<Item = &Word> {
+        let begins = |pair: &[Word]| match pair {
+            [one, two] => {
+                (has("if unless provided", &one.text) && !one.within)
+                    || (one.text == "only" && has("when once after if", &two.text))
+                    || (one.text == "soon" && two.text == "as")
+                    || (one.text == "once" && two.text == "you")
+            }
+            _ => false,
+        };
+        self.read.words.windows(2).filter(move |pair| begins(pair)).filter_map(|pair| pair.first())
+    }
+
+    /// Whether one of the names in it is such a one.
+    pub(in crate::review) fn has_name(&self, is: impl Fn(&str) -> bool) -> bool {
+        self.tokens().any(|token| super::bans::is_name(token) && is(token))
+    }
+
     /// The records that its conditions are about: "provided DE-8102 stands at accepted".
     pub(in crate::review) fn named_by_conditions(&self) -> Vec<String> {
         let words = &self.read.words;
-        let begins = |word: &Word| has("if provided unless", &word.text) && !word.within;
-        let tokens = words.iter().filter(|word| begins(word)).flat_map(|begin| {
-            words
-                .iter()
-                .filter(|word| word.at > begin.at && word.sentence == begin.sentence && word.clause == begin.clause)
+        // "As soon as 77300 shows delivered you may pay LN-21007": what comes then is what is to be done.
+        let tokens = self.waits().flat_map(|begin| {
+            let rest = words.iter().filter(|word| word.at > begin.at && word.clause == begin.clause);
+            rest.filter(|word| word.sentence == begin.sentence).take_while(|word| !has("you may can then", &word.text))
         });
         let mut named: Vec<String> = tokens
             .map(|word| words::token(&self.read.text, word.at))

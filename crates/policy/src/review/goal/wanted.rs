@@ -10,7 +10,7 @@ use countersign_plan::value::Expr;
 use super::words::has;
 use super::{Kind, UNCLEAR, is_named};
 use crate::deployment::is_path_kind;
-use crate::effects::{By, Touch};
+use crate::effects::{By, Open, Touch};
 use crate::review::Request;
 use crate::review::prepare::Prepared;
 
@@ -52,10 +52,12 @@ pub(in crate::review) fn unwanted(request: &Request<'_>, prepared: &Prepared<'_>
     let object = |touch: &Touch| is_named(goal, prepared, touch) || wishes.speak_of_object(action);
     let more = |kind: &Kind| !matches!(kind, Kind::Look | Kind::Tell);
     // What stands in many descriptions says nothing.
-    let share = |text: &str| {
-        text.split(|c: char| !c.is_alphanumeric()).any(|word| !has(COMMON, word) && wishes.share_a_word(word))
+    // Nor does the kind of the thing itself: "the lot TM-131/12" for a tool `release_lot`.
+    let share = |text: &str, name: &str| {
+        let mut words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !has(COMMON, word));
+        words.any(|word| wishes.share_a_word(word) && !wishes.says(word, name))
     };
-    let described = || {
+    let described = |touch: &Touch| {
         let tool = prepared.tool.map(|tool| tool.definition());
         let args = prepared.args.literal();
         let keys = args
@@ -63,16 +65,17 @@ pub(in crate::review) fn unwanted(request: &Request<'_>, prepared: &Prepared<'_>
             .and_then(|args| args.as_object())
             .map(|args| args.keys().cloned().collect::<Vec<_>>().join(" "));
         let about = tool.map_or("", |tool| tool.description.as_str());
+        let share = |text: &str| share(text, &touch.name);
         share(action) || share(about) || keys.is_some_and(|keys| share(&keys))
     };
     // What is only looked at is not to be changed.
     let changed = |touch: &Touch| {
         let named = is_named(goal, prepared, touch)
             && (wishes.asked.is_empty() || wishes.asked.iter().any(more))
-            && described();
+            && described(touch);
         named || wishes.act_on_object(action)
     };
-    let pays = wishes.order(Kind::Pay.stems()) || wishes.command(action);
+    let pays = wishes.asked.contains(&Kind::Pay) || wishes.command(action);
     let wanted = |touch: &Touch| match touch.effect {
         Effect::None | Effect::Read => true,
         Effect::Send => {
@@ -100,20 +103,24 @@ pub(in crate::review) fn unwanted(request: &Request<'_>, prepared: &Prepared<'_>
         }
         Effect::Create | Effect::Update => {
             is_path_kind(touch.kind)
-                || (wishes.asked.iter().any(more) && described())
+                || (wishes.asked.iter().any(more) && described(touch))
                 || object(touch)
                 || wishes.command(action)
         }
     };
     // Of whom or what nobody knows yet, the kind of the act says enough.
-    let open = |effect: Effect| match effect {
+    let open = |one: &Open| match one.effect {
+        // What is started by itself from then on.
+        Effect::Create | Effect::Update if one.kind == TargetKind::Process => {
+            wishes.command(action) || wishes.order(STARTING) || wishes.order(OBEYING)
+        }
         Effect::Pay => pays,
         Effect::Admin => wishes.order_powers() || wishes.command(action),
         Effect::Delete => wishes.asked.contains(&Kind::Remove) || wishes.command(action),
         _ => true,
     };
     let touched = prepared.derived.touches.iter().filter(|touch| touch.by == By::Tool).all(wanted);
-    !touched || !prepared.derived.open.iter().all(|one| open(one.effect))
+    !touched || !prepared.derived.open.iter().all(open)
 }
 
 impl super::Wishes {
@@ -163,7 +170,11 @@ fn is_interpreter(prepared: &Prepared<'_>) -> bool {
 fn is_all_of_it_given(prepared: &Prepared<'_>) -> bool {
     let given = |segments: &[&str]| {
         let at = Pointer::from_segments(segments.iter().map(|segment| (*segment).to_owned()).collect());
-        matches!(prepared.step.args.at(&at), Some(Expr::From { .. }))
+        match prepared.step.args.at(&at) {
+            Some(Expr::From { .. }) => true,
+            Some(Expr::Join(parts)) => parts.iter().all(|part| matches!(part, Expr::From { .. })),
+            _ => false,
+        }
     };
     ["command", "script", "code", "program"].into_iter().any(|name| given(&[name]))
         // `sh -c` and its like take theirs as a word.

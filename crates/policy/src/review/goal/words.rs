@@ -255,7 +255,9 @@ fn nouns(words: &mut [Word], text: &str) {
             let mut rest = words.iter().skip(i + 1).skip_while(|next| {
                 token(text, next.at).contains(|c: char| c.is_ascii_digit()) && next.clause == word.clause
             });
-            rest.next().is_some_and(|next| has(OF_THINGS, &next.text) && next.clause == word.clause)
+            // "Answer m-22 from the club: yes"
+            let verb = |next: &Word| has("answer reply", &word.text) && has("from of by about", &next.text);
+            rest.next().is_some_and(|next| has(OF_THINGS, &next.text) && !verb(next) && next.clause == word.clause)
         };
         if before.is_none() && !told() {
             continue;

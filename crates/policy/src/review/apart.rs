@@ -1,0 +1,68 @@
+//! Lines that change or run something of which the goal has no word: whoever wants a mail answered has not asked for a migration.
+
+use countersign_plan::tool::{Effect, TargetKind};
+use countersign_plan::verdict::{Code, Decision, Reason};
+use serde_json::Value;
+
+use super::Request;
+use super::defaults::{below_workspace, is_product_of};
+use super::prepare::Prepared;
+use crate::effects::{By, Touch};
+use crate::flow::fill;
+use crate::paths::fold;
+
+/// What a line of a plan of several steps does that shares no word with the goal, to what no other step has to do with. A single action is
+/// one of many of a session, and goes on with what came before.
+pub(super) fn check(request: &Request<'_>, steps: &[Prepared<'_>], i: usize) -> Option<Reason> {
+    let step = steps.get(i).filter(|step| steps.len() > 1 && step.goal.is_read() && !step.goal.delegates())?;
+    let packages =
+        step.derived.installs && step.derived.touches.iter().any(|touch| touch.name.starts_with("registry "));
+    request.pinned_goal.filter(|_| !packages)?;
+    let args = fill(&step.args);
+    let line = match (args.get("command"), args.get("argv")) {
+        (Some(Value::String(line)), _) => line.clone(),
+        (_, Some(Value::Array(words))) => words.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" "),
+        // A file in the planner's own words; what others answered is put down somewhere.
+        _ if step.args.literal().is_some() => args.to_string(),
+        _ => return None,
+    };
+    let elsewhere = |name: &str| {
+        let others = steps.iter().enumerate().filter(|(at, _)| *at != i).flat_map(|(_, other)| &other.derived.touches);
+        others.into_iter().any(|touch| touch.name == name)
+    };
+    let touch = step.derived.touches.iter().find(|touch| weighs(request, touch) && !elsewhere(&touch.name))?;
+    let noted = touch.by == By::Tool && [".md", ".txt"].iter().any(|end| touch.name.ends_with(end));
+    let line = fold(&format!("{line} {}", below_workspace(request, &touch.name))).into_owned();
+    let mut words = line.split(|c: char| !c.is_alphabetic()).filter(|word| word.len() > 2);
+    if noted || words.any(|word| step.goal.speaks_of_word(word)) {
+        return None;
+    }
+    let message = format!(
+        "the line would {} {}, and nothing in it is anything of which the goal speaks",
+        touch.effect, touch.name
+    );
+    let reason = Reason::new(Code::GoalUnasked, Decision::RequireApproval, message);
+    Some(reason.fix("leave it out, or say it in the goal"))
+}
+
+/// Whether it is more than a look, and neither for the time between nor made again by whoever builds. What a project runs to build and to
+/// test itself is run in its folder.
+fn weighs(request: &Request<'_>, touch: &Touch) -> bool {
+    if !matches!(touch.by, By::Command | By::Tool | By::Move)
+        || touch.effect.is_harmless()
+        || touch.name.contains("/.git")
+    {
+        return false;
+    }
+    let root = |root: &String| *root == touch.name;
+    match touch.seen() {
+        Some(seen) => {
+            request.deployment.in_workspace(&seen)
+                && !request.deployment.workspace().iter().any(root)
+                && !request.deployment.in_temporary(&seen)
+                && !is_product_of(request, &touch.name)
+        }
+        None if touch.by != By::Command => false,
+        None => touch.endpoint.is_some() || (touch.kind == TargetKind::Database && touch.effect != Effect::Execute),
+    }
+}

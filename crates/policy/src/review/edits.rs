@@ -1,0 +1,108 @@
+//! Small edits of a file by `sed`, of which the goal says all that they put in.
+
+use super::prepare::Prepared;
+use crate::flow::fill;
+use crate::lists::has;
+use crate::paths::fold;
+
+/// Programs that change nothing beside it.
+const LOOKING: &str = "sed git grep cat head tail diff ls echo";
+
+/// A substitution: what is looked for, and what comes in its place.
+struct Substitution {
+    old: String,
+    new: String,
+}
+
+/// Whether all that a line changes are substitutions, each of which puts in what the goal says or what stood there: "move the CI from
+/// node 18 to 22", and `sed -i 's/node-version: 18/node-version: 22/'`.
+pub(super) fn are_said(prepared: &Prepared<'_>) -> bool {
+    let goal = &prepared.goal;
+    let spoken = goal.speak_of("workflow ci pipeline hook hooks pre action actions") || goal.speak_of("yml yaml");
+    let known = prepared.derived.called.iter().all(|program| has(LOOKING, program));
+    let Some(all) = substitutions(prepared).filter(|all| spoken && known && !all.is_empty()) else { return false };
+    all.iter().all(|one| {
+        let words = |text: &str| -> Vec<String> {
+            let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+            words.map(|word| fold(word).into_owned()).collect()
+        };
+        let (old, new) = (words(&one.old), words(&one.new));
+        let wanted = new.iter().filter(|word| !old.contains(word)).count();
+        // What stays, stays in its order.
+        let mut left = old.iter();
+        let kept = new.iter().filter(|word| old.contains(word)).all(|word| left.any(|other| other == word));
+        let said = new.iter().all(|word| old.contains(word) || goal.say_word(word));
+        let lost = old.iter().filter(|word| !new.contains(word)).count();
+        kept && said && wanted > 0 && lost <= wanted
+    })
+}
+
+/// The substitutions of `sed` in a line or a list of words; nothing where it may hold another script.
+fn substitutions(prepared: &Prepared<'_>) -> Option<Vec<Substitution>> {
+    let args = fill(&prepared.args);
+    let scripts: Vec<&str> = if let Some(words) = args.get("argv").and_then(serde_json::Value::as_array) {
+        let words: Vec<&str> = words.iter().filter_map(serde_json::Value::as_str).collect();
+        let options = words.iter().filter(|word| word.starts_with('-'));
+        if words.first() != Some(&"sed") || !options.clone().all(|one| has("-i -E -r -s -e", one)) {
+            return None;
+        }
+        let after = |pair: &[&'_ str]| matches!(pair, ["-e", _]);
+        let given: Vec<usize> = (1..words.len()).filter(|at| words.get(at - 1..=*at).is_some_and(after)).collect();
+        let first = || (1..words.len()).find(|at| words.get(*at).is_some_and(|word| !word.starts_with('-')));
+        let at = if given.is_empty() { first().into_iter().collect() } else { given };
+        at.into_iter().filter_map(|at| words.get(at).copied()).collect()
+    } else {
+        let line = args.get("command")?.as_str()?;
+        let quote = if line.contains('\'') { '\'' } else { '"' };
+        let parts = || line.split(quote);
+        let plain = |word: &str| {
+            let begins = word.starts_with(|c: char| c.is_ascii_alphabetic() || c == '.' || c == '-');
+            let script = word.starts_with('s') && word.get(1..2).is_some_and(|c| c == "/" || c == "," || c == "_");
+            let named = |c: char| c.is_alphanumeric() || "._-/*".contains(c);
+            has("&& |", word) || (begins && word.len() > 1 && !script && word.chars().all(named))
+        };
+        if parts().count() % 2 == 0 || !parts().step_by(2).all(|part| part.split_whitespace().all(plain)) {
+            return None;
+        }
+        parts().skip(1).step_by(2).collect()
+    };
+    scripts.into_iter().map(substitution).collect()
+}
+
+/// `s/old/new/g`, with any sign between.
+fn substitution(script: &str) -> Option<Substitution> {
+    let rest = script.trim().strip_prefix('s')?;
+    let sign = rest.chars().next().filter(|c| !c.is_alphanumeric() && *c != '\\')?;
+    let mut parts: Vec<String> = vec![String::new()];
+    let mut chars = rest.chars().skip(1);
+    while let Some(c) = chars.next() {
+        match (c, parts.last_mut()?) {
+            // A group that is put in again is no word.
+            ('\\', part) => match chars.next()? {
+                digit if digit.is_ascii_digit() => part.push(' '),
+                other => part.extend(['\\', other]),
+            },
+            (c, _) if c == sign => parts.push(String::new()),
+            (c, part) => part.push(c),
+        }
+    }
+    let [old, new, flags] = <[String; 3]>::try_from(parts).ok()?;
+    let plain = flags.chars().all(|c| c.is_ascii_digit() || matches!(c, 'g' | 'I' | 'i' | 'p'));
+    // What groups hold stays where they are put in again.
+    let old = if new.contains(' ') && old.contains('(') { outside_groups(&old) } else { old };
+    (plain && !new.contains('&')).then_some(Substitution { old, new })
+}
+
+/// A pattern without its groups.
+fn outside_groups(pattern: &str) -> String {
+    let mut depth = 0_u32;
+    let outside = pattern.chars().filter(|c| {
+        depth = match c {
+            '(' => depth + 1,
+            ')' => depth.saturating_sub(1),
+            _ => depth,
+        };
+        depth == 0
+    });
+    outside.collect()
+}
