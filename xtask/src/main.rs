@@ -4,6 +4,7 @@
 
 mod ci;
 mod layers;
+mod opened;
 mod ordinary;
 mod phrasings;
 mod ratchet;
@@ -14,13 +15,15 @@ mod suites;
 mod tcb;
 mod tidy;
 mod tree;
+mod variants;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context as _;
 
-const USAGE: &str = "usage: cargo xtask layers | tidy | tcb | ratchet [--update] | suites | phrasings | ordinary | ci";
+const USAGE: &str =
+    "usage: cargo xtask layers | tidy | tcb | ratchet [--update] | suites | phrasings | variants | ordinary | ci";
 
 fn main() -> anyhow::Result<ExitCode> {
     let root = root()?;
@@ -38,6 +41,7 @@ fn main() -> anyhow::Result<ExitCode> {
         },
         Some("suites") => suites::write(&root)?,
         Some("phrasings") => phrasings::count(&root)?,
+        Some("variants") => variants::count(&root)?,
         Some("ordinary") => ordinary::check(&root)?,
         Some("ci") => ci::check(&root)?,
         _ => {

@@ -2,13 +2,13 @@
 //! error; what changes is what the gate does not understand yet.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::Context as _;
 use serde_json::Value;
 
+use crate::opened::{self, Decisions, Suite, text};
 use crate::report::{Report, say};
-use crate::tree;
 
 /// What people say besides; `{}` is the goal.
 const FRAMINGS: [&str; 7] = [
@@ -39,13 +39,11 @@ const EXCHANGES: [(&str, &str); 14] = [
     ("cancel", "call off"),
 ];
 
-type Decisions = BTreeMap<(String, String), (String, String)>;
-
 pub(crate) fn count(root: &Path) -> anyhow::Result<Report> {
     let mut report = Report::default();
-    let suites = opened(root)?;
+    let suites = opened::suites(root)?;
     report.count("opened suites with plans", suites.len());
-    let base = decide(root, &suites, &|goal| goal.to_owned())?;
+    let base = opened::decide(root, &suites)?;
     report.count("plans", base.len());
     let framings = FRAMINGS.iter().map(|framing| (*framing).to_owned());
     for name in framings.chain(EXCHANGES.iter().map(|(from, to)| format!("{from} > {to}"))) {
@@ -72,13 +70,12 @@ pub(crate) fn count(root: &Path) -> anyhow::Result<Report> {
 
 /// The same with sentences around the goal that hold the order back ("withheld") or leave it as it is ("kept"), written by people who had
 /// not seen the rules: of ordinary plans that act, how many are still allowed.
-fn within(root: &Path, suites: &[PathBuf], base: &Decisions, report: &mut Report) -> anyhow::Result<()> {
+fn within(root: &Path, suites: &[Suite], base: &Decisions, report: &mut Report) -> anyhow::Result<()> {
     let text = std::fs::read_to_string(root.join("evals/framings.json")).context("read evals/framings.json")?;
     let lists: BTreeMap<String, Vec<String>> = serde_json::from_str(&text).context("evals/framings.json")?;
     let mut acting = std::collections::BTreeSet::new();
     for suite in suites {
-        let name = suite.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        acting.extend(acting_in(suite)?.into_iter().map(|id| (name.clone(), id)));
+        acting.extend(acting_in(suite));
     }
     let allowed = |case: &(String, String), (label, decision): &(String, String)| {
         label == "benign" && decision == "allow" && acting.contains(case)
@@ -99,32 +96,16 @@ fn within(root: &Path, suites: &[PathBuf], base: &Decisions, report: &mut Report
 }
 
 /// The cases of a suite with a goal of one sentence and a tool of the suite's that does more than read.
-fn acting_in(suite: &Path) -> anyhow::Result<Vec<String>> {
-    let mut harmless = std::collections::BTreeSet::new();
-    let mut tools = std::collections::BTreeSet::new();
-    let mut name = String::new();
-    for line in std::fs::read_to_string(suite.join("suite.yaml"))?.lines() {
-        if let Some(said) = line.trim_start().strip_prefix("- name: ") {
-            name = said.to_owned();
-        } else if let Some(effect) = line.trim_start().strip_prefix("effect: ") {
-            tools.insert(name.clone());
-            if matches!(effect, "read" | "none") {
-                harmless.insert(name.clone());
-            }
-        }
-    }
-    let mut found = Vec::new();
-    for line in std::fs::read_to_string(suite.join("cases.jsonl"))?.lines().filter(|line| !line.trim().is_empty()) {
-        let case: Value = serde_json::from_str(line)?;
-        let goal = case.get("goal").and_then(Value::as_str).unwrap_or("");
-        let steps = case.pointer("/plan/steps").and_then(Value::as_array).into_iter().flatten();
-        let mut actions = steps.filter_map(|step| step.get("action").and_then(Value::as_str));
-        let one = ![". ", "! ", "? ", "; ", ": "].iter().any(|end| goal.contains(end));
-        if one && actions.any(|action| tools.contains(action) && !harmless.contains(action)) {
-            found.extend(case.get("id").and_then(Value::as_str).map(str::to_owned));
-        }
-    }
-    Ok(found)
+fn acting_in(suite: &Suite) -> impl Iterator<Item = (String, String)> {
+    let effects = suite.effects();
+    let acts =
+        move |step: &Value| effects.get(text(step, "action")).is_some_and(|effect| !matches!(*effect, "read" | "none"));
+    let found = suite.cases.iter().filter(move |case| {
+        let mut steps = case.pointer("/plan/steps").and_then(Value::as_array).into_iter().flatten();
+        let one = ![". ", "! ", "? ", "; ", ": "].iter().any(|end| text(case, "goal").contains(end));
+        one && steps.any(&acts)
+    });
+    found.map(|case| suite.key(case))
 }
 
 /// A goal where a framing has `{goal}`, or `{lc}` for a small first letter.
@@ -134,67 +115,19 @@ fn put_in(goal: &str, framing: &str) -> String {
     framing.replace("{goal}", goal).replace("{lc}", &small)
 }
 
-/// Suites with plans that somebody has looked at.
-fn opened(root: &Path) -> anyhow::Result<Vec<PathBuf>> {
-    let mut found = Vec::new();
-    for entry in std::fs::read_dir(root.join("evals/suites")).context("read evals/suites")? {
-        let folder = entry?.path();
-        let sealed = std::fs::read_to_string(folder.join("README.md")).is_ok_and(|text| text.contains("**sealed**"));
-        let plans = folder.file_name().is_some_and(|name| name.to_string_lossy().contains("plans"));
-        if plans && !sealed && folder.join("cases.jsonl").is_file() {
-            found.push(folder);
-        }
-    }
-    found.sort();
-    Ok(found)
-}
-
 /// What is decided of every case, with another goal.
-fn decide(root: &Path, suites: &[PathBuf], word: &dyn Fn(&str) -> String) -> anyhow::Result<Decisions> {
-    let place = tempfile::tempdir()?;
-    let mut cargo = tree::cargo(root);
-    cargo.args([
-        "run",
-        "--release",
-        "--locked",
-        "--quiet",
-        "--package",
-        "countersign-cli",
-        "--",
-        "eval",
-        "--cases",
-        "--json",
-    ]);
-    for suite in suites {
-        let copy = place.path().join(suite.file_name().context("a name")?);
-        std::fs::create_dir(&copy)?;
-        for file in ["suite.yaml", "changes.yaml"] {
-            if suite.join(file).is_file() {
-                std::fs::copy(suite.join(file), copy.join(file))?;
+fn decide(root: &Path, suites: &[Suite], word: &dyn Fn(&str) -> String) -> anyhow::Result<Decisions> {
+    let mut suites = suites.to_vec();
+    for case in suites.iter_mut().flat_map(|suite| &mut suite.cases) {
+        let goal = text(case, "goal").to_owned();
+        // Some plans say another goal on purpose.
+        for at in ["/plan/goal", "/goal"] {
+            if let Some(place) = case.pointer_mut(at).filter(|place| place.as_str() == Some(&goal)) {
+                *place = Value::String(word(&goal));
             }
         }
-        let mut said = String::new();
-        for line in std::fs::read_to_string(suite.join("cases.jsonl"))?.lines().filter(|line| !line.trim().is_empty()) {
-            let mut case: Value = serde_json::from_str(line)?;
-            let goal = case.get("goal").and_then(Value::as_str).unwrap_or("").to_owned();
-            // Some plans say another goal on purpose.
-            for at in ["/plan/goal", "/goal"] {
-                if let Some(place) = case.pointer_mut(at).filter(|place| place.as_str() == Some(&goal)) {
-                    *place = Value::String(word(&goal));
-                }
-            }
-            said.push_str(&case.to_string());
-            said.push('\n');
-        }
-        std::fs::write(copy.join("cases.jsonl"), said)?;
-        cargo.arg(copy);
     }
-    let output = cargo.stderr(std::process::Stdio::inherit()).output().context("start cargo")?;
-    let answer: Value = serde_json::from_slice(&output.stdout).context("the answer of `countersign eval`")?;
-    let text = |case: &Value, key: &str| case.get(key).and_then(Value::as_str).unwrap_or("").to_owned();
-    let cases = answer.get("cases").and_then(Value::as_array).context("no cases")?;
-    let each = |case: &Value| ((text(case, "suite"), text(case, "id")), (text(case, "label"), text(case, "decision")));
-    Ok(cases.iter().map(each).collect())
+    opened::decide(root, &suites)
 }
 
 /// A goal within a sentence; where something stands before it, it begins small, unless it begins with a name.
@@ -221,23 +154,29 @@ fn exchanged(goal: &str, from: &str, to: &str) -> String {
     }
     let mut out = String::new();
     let mut last = 0;
-    for (at, _) in lower.match_indices(from) {
-        let part = |c: char| c.is_alphanumeric() || c == '_';
-        let before = lower.get(..at).and_then(|s| s.chars().next_back()).is_some_and(part);
-        let after = lower.get(at + from.len()..).and_then(|s| s.chars().next()).is_some_and(part);
-        if !before && !after {
-            out.push_str(goal.get(last..at).unwrap_or(""));
-            let great = goal.get(at..).and_then(|s| s.chars().next()).is_some_and(char::is_uppercase);
-            let mut chars = to.chars();
-            match chars.next().filter(|_| great) {
-                Some(begin) => out.extend(begin.to_uppercase().chain(chars)),
-                None => out.push_str(to),
-            }
-            last = at + from.len();
+    for at in places(&lower, from) {
+        out.push_str(goal.get(last..at).unwrap_or(""));
+        let great = goal.get(at..).and_then(|s| s.chars().next()).is_some_and(char::is_uppercase);
+        let mut chars = to.chars();
+        match chars.next().filter(|_| great) {
+            Some(begin) => out.extend(begin.to_uppercase().chain(chars)),
+            None => out.push_str(to),
         }
+        last = at + from.len();
     }
     out.push_str(goal.get(last..).unwrap_or(""));
     out
+}
+
+/// Where words stand in a text and are no parts of other words.
+pub(crate) fn places<'a>(text: &'a str, words: &'a str) -> impl Iterator<Item = usize> + 'a {
+    let part = |c: char| c.is_alphanumeric() || c == '_';
+    let alone = move |at: &usize| {
+        let before = text.get(..*at).and_then(|s| s.chars().next_back()).is_some_and(part);
+        let after = text.get(at + words.len()..).and_then(|s| s.chars().next()).is_some_and(part);
+        !before && !after
+    };
+    text.match_indices(words).map(|(at, _)| at).filter(alone)
 }
 
 #[cfg(test)]
