@@ -41,7 +41,8 @@ pub fn shell(line: &str, context: &Context) -> Inspection {
         }
         let stdin = Stream::empty();
         if let Some(program) = machine.parse(line) {
-            machine.walk(&program, &stdin);
+            let shown = machine.walk(&program, &stdin);
+            machine.judge_shown(&shown);
         }
     })
 }

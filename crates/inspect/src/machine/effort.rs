@@ -122,8 +122,8 @@ impl Machine<'_> {
     }
 }
 
-/// 64 GiB: more than is written for a test.
-const HUGE: u64 = 64 << 30;
+/// 32 GiB: more than is written for a test.
+const HUGE: u64 = 32 << 30;
 
 /// `10`, `4k`, `1G`, `2TiB`: a size as the GNU programs take it (coreutils manual, "Block size").
 pub(crate) fn size(text: &str) -> Option<u64> {

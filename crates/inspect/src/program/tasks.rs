@@ -85,6 +85,9 @@ impl Machine<'_> {
         if tasks.iter().any(altered) && tasks.iter().any(|word| matches!(word.as_str(), "--force" | "-f")) {
             self.touch_named(Effect::Update, &format!("{runner} {}", tasks.join(" ")));
         }
+        if migrates(&runner, tasks) {
+            self.touch_named(Effect::Update, &format!("{runner} {}", tasks.join(" ")));
+        }
         let database = has(OF_DATABASES, &runner);
         let said = tasks
             .iter()
@@ -123,6 +126,8 @@ impl Machine<'_> {
                 || task.split([':', '-', '_', '.']).any(|part| {
                     matches!(part, "deploy" | "rollout" | "publish" | "release" | "rollback" | "promote" | "undeploy")
                 })
+                // What is installed goes where the machine's own programs lie (GNU Make manual, "Standard Targets").
+                || (matches!(base, "make" | "gmake") && matches!(task.as_str(), "install" | "uninstall"))
         };
         let task = |word: &String| {
             !word.starts_with('-') && !word.contains('=') && !matches!(word.as_str(), "run" | "run-script")
@@ -244,6 +249,26 @@ fn said(word: &str, database: bool) -> Option<bool> {
         return None;
     }
     Some(database || parts.iter().any(|part| DATABASE.contains(part) || part.ends_with("db")))
+}
+
+/// Whether a task changes what a database holds, one way or the other (Rails Guides, "Active Record Migrations"; Django,
+/// "django-admin"; Flask-Migrate; Laravel, "Migrations").
+fn migrates(runner: &str, tasks: &[String]) -> bool {
+    let mut words = tasks.iter().map(String::as_str).filter(|word| !word.starts_with('-'));
+    match runner {
+        "rails" | "rake" => {
+            words.any(|task| has("db:migrate db:rollback db:seed db:setup db:prepare db:schema:load", task))
+        }
+        "manage.py" | "django-admin" => words.next().is_some_and(|task| has("migrate loaddata", task)),
+        "artisan" => words.next().is_some_and(|task| has("migrate migrate:rollback db:seed", task)),
+        "prisma" => match (words.next(), words.next()) {
+            (Some("db"), Some(task)) => has("push execute seed", task),
+            (Some("migrate"), Some(task)) => has("dev deploy resolve", task),
+            _ => false,
+        },
+        "flask" => words.next() == Some("db") && words.next().is_some_and(|task| has("upgrade downgrade stamp", task)),
+        _ => false,
+    }
 }
 
 /// Whether every change of a schema is taken back: `downgrade base`, `migrate APP zero`, `db:migrate:undo:all`, `VERSION=0`.

@@ -48,7 +48,8 @@ impl Machine<'_> {
                 match self.is_set(parameter, test_type) {
                     Some(true) => vec![alternative],
                     Some(false) => Vec::new(),
-                    None => vec![Word::hole(name_of(parameter))],
+                    // What comes in its place says nothing of it.
+                    None => vec![Word::hole(format!("{}:+", name_of(parameter)))],
                 }
             }
             ParameterExpr::ParameterLength { parameter, .. } => {

@@ -220,3 +220,33 @@ fn what_looks_at_policies_and_charts_is_known() {
     let run = inspect("kustomize fn run . --enable-exec --exec-path ./tag.sh");
     assert!(run.touches(Effect::Execute, "/home/user/project/tag.sh"), "{run:#?}");
 }
+
+#[test]
+fn what_changes_a_database_or_shows_a_credential_is_seen() {
+    let updates = |line: &str, name: &str| {
+        assert!(inspect(line).touches(Effect::Update, name), "{line}: {:#?}", inspect(line));
+    };
+    updates("bin/rails db:migrate", "rails db:migrate");
+    updates("python manage.py migrate --noinput", "manage.py migrate --noinput");
+    updates("flask db upgrade", "flask db upgrade");
+    updates("npx prisma db push", "prisma db push");
+    updates("make install", "what make install deploys");
+    updates("pre-commit uninstall", "/home/user/project/.git/hooks");
+    for look in ["bin/rails db:migrate:status", "python manage.py showmigrations", "npx prisma migrate status"] {
+        let seen = inspect(look);
+        assert!(!seen.touches(Effect::Update, look), "{look}: {seen:#?}");
+    }
+    let shows = |line: &str| inspect(line).found(FindingKind::EnvironmentDump);
+    for line in ["printenv AWS_SECRET_ACCESS_KEY", "echo \"$GITHUB_TOKEN\"", "printf %s \"$DB_PASSWORD\" | base64"] {
+        assert!(shows(line), "{line}");
+    }
+    for line in [
+        "echo \"${GITHUB_TOKEN:+set}\"",
+        "echo \"$DB_PASSWORD\" | docker login -u x --password-stdin",
+        "echo \"$KEYS\"",
+    ] {
+        assert!(!shows(line), "{line}");
+    }
+    let image = inspect("docker run -d -p 8080:80 nginx");
+    assert!(image.touches(Effect::Execute, "package nginx"), "what an image holds runs: {image:#?}");
+}

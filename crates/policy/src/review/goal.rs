@@ -249,6 +249,11 @@ impl Wishes {
         self.read.words.iter().any(|word| !word.negated && word.text == text)
     }
 
+    /// Whether it has such a word at all, wanted or not.
+    pub(super) fn mentions(&self, stems: &'static str) -> bool {
+        self.read.words.iter().any(|word| word.is(stems))
+    }
+
     /// Whether it speaks of this word of a line, in any of its forms.
     pub(super) fn speaks_of_word(&self, word: &str) -> bool {
         let stem = |word: &str| -> String { word.chars().take(5).collect::<String>().trim_end_matches('s').to_owned() };
