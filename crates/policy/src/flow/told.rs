@@ -57,7 +57,9 @@ pub(crate) fn speaks_of_else(goal: &str, text: &str) -> bool {
     let said: Vec<&str> = words(&goal).collect();
     let own = words(&text).filter(|word| word.len() > 2 && !has(EMPTY, word) && !has(CIVIL, word));
     let own: Vec<&str> = own.collect();
-    own.len() > FEWEST && !own.iter().any(|word| said.iter().any(|one| is_form(one, word)))
+    // A text in another language is not compared.
+    let english = words(&text).any(|word| has("the a an to of and in on for with is are we you our your", word));
+    english && own.len() > FEWEST && !own.iter().any(|word| said.iter().any(|one| is_form(one, word)))
 }
 
 /// The longest text that a goal stands for without saying each word of it, in bytes.

@@ -17,7 +17,9 @@ pub(super) fn check(request: &Request<'_>, steps: &[Prepared<'_>], i: usize) -> 
     let step = steps.get(i).filter(|step| steps.len() > 1 && step.goal.is_read() && !step.goal.delegates())?;
     let packages =
         step.derived.installs && step.derived.touches.iter().any(|touch| touch.name.starts_with("registry "));
-    request.pinned_goal.filter(|_| !packages)?;
+    // "Do the actions that the mail has": what they are the mail says.
+    let obeys = step.goal.mentions("action task todo instruct");
+    request.pinned_goal.filter(|_| !packages && !obeys)?;
     let args = fill(&step.args);
     let line = match (args.get("command"), args.get("argv")) {
         (Some(Value::String(line)), _) => line.clone(),

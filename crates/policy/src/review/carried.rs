@@ -73,7 +73,9 @@ pub(super) fn check(request: &Request<'_>, prepared: &Prepared<'_>) -> Vec<Reaso
 
 /// A message in the planner's own words that speaks of nothing of which the goal does.
 fn beside_the_goal(request: &Request<'_>, prepared: &Prepared<'_>, receiver: &str) -> Option<Reason> {
-    let goal = request.pinned_goal.filter(|_| prepared.goal.is_read() && !prepared.goal.delegates())?;
+    // "Send the answer that I prepared", "the gist of it".
+    let elsewhere = prepared.goal.mentions("prepared drafted wrote written gist");
+    let goal = request.pinned_goal.filter(|_| prepared.goal.is_read() && !prepared.goal.delegates() && !elsewhere)?;
     let definition = prepared.tool?.definition();
     if definition.effect != Effect::Send {
         return None;

@@ -373,7 +373,9 @@ pub(super) fn condition_unseen(request: &Request<'_>, steps: &[Prepared<'_>], i:
     let safe = |part: &str| crate::lists::has("snapshot backup copy freeze", part);
     // "Cancel it only when the new one is in": an act before this one that has to end well.
     let after = |other: &Prepared<'_>| other.has_effect() && step.step.after.contains(&other.step.id);
-    let shown = touch.kind == TargetKind::Calendar && request.session.has_acted();
+    // Whether somebody is free nobody can expect of what a calendar answers.
+    let read = request.session.has_acted() || steps.iter().take(i).any(|before| !before.has_effect());
+    let shown = read && (touch.kind == TargetKind::Calendar || step.goal.mentions("free availab"));
     if shown || steps.iter().take(i).any(after) || step.step.action.as_str().split('_').any(safe) {
         return None;
     }

@@ -264,13 +264,13 @@ fn change(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> Opti
         if touch.kind == TargetKind::Database && is_in_file(request, prepared, touch) {
             return None;
         }
-        // "Apply the open migrations to my local database"
+        // "Apply the open migrations to my local database", other than those of production.
         let goal = &prepared.goal;
         let migrates = ["migrate", "db:", "upgrade", "seed", "loaddata"].iter().any(|task| touch.name.contains(task));
-        let local = goal.speak_of("local dev development") && !goal.mentions("prod production stag live");
+        let meant = goal.speak_of("migrat seed fixture demo") && !goal.mentions("prod production live");
         let line = paths::fold(&flow::fill(&prepared.args).to_string()).into_owned();
-        let elsewhere = ["prod", "staging", "live"].iter().any(|place| line.contains(place));
-        if migrates && touch.by == By::Command && local && !elsewhere && goal.speak_of("migrat seed fixture demo") {
+        let elsewhere = ["prod", "live"].iter().any(|place| line.contains(place));
+        if migrates && touch.by == By::Command && meant && !elsewhere {
             return None;
         }
         return by_rule(Code::DefaultAsk, format!("{} of the {} {} asks", touch.effect, touch.kind, touch.name));

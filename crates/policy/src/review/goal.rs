@@ -572,7 +572,13 @@ pub(super) fn names_package(goal: Option<&str>, package: &str) -> bool {
         Some(at) if scoped || at > 0 => bare.get(..=at).unwrap_or(bare),
         Some(_) | None => bare,
     };
-    names(goal, name) || names(goal, package)
+    // An image of the maker of what it holds: "a PostGIS container" for `postgis/postgis:16-3.4`.
+    let image = || {
+        let (path, _) = package.split_once(':').filter(|(_, tag)| !tag.contains('/'))?;
+        let (maker, image) = path.rsplit_once('/').unwrap_or((path, path));
+        (maker == image).then(|| names(goal, image))
+    };
+    names(goal, name) || names(goal, package) || image().unwrap_or(false)
 }
 
 /// Whether the goal names this address, channel or account, as a whole word.

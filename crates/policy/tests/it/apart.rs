@@ -135,7 +135,7 @@ fn a_push_goes_to_the_branch_that_is_named() {
 fn migrations_of_the_own_database_run_where_the_goal_wants_them() {
     let migrate = "python manage.py migrate --noinput";
     assert_eq!(line("Apply the open migrations to my local database", migrate).decision, Allow);
-    assert_ne!(line("Apply the open migrations to the staging database", migrate).decision, Allow);
+    assert_ne!(line("Apply the open migrations to the production database", migrate).decision, Allow);
     assert_ne!(line("Which migrations are open on my local database?", "make deploy").decision, Allow);
     let other = "DATABASE_URL=$PROD_DATABASE_URL python manage.py migrate --noinput";
     assert_ne!(line("Apply the open migrations to my local database", other).decision, Allow);

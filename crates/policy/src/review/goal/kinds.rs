@@ -87,13 +87,16 @@ impl Kind {
                 let next = words.iter().find(|next| next.at > word.at);
                 let money = |w: &Word| {
                     let amount = w.text.starts_with(|c: char| c.is_ascii_digit());
-                    w.clause == word.clause
-                        && (amount
-                            || has("money amount payment fee deposit refund balance sum eur euro euros", &w.text))
+                    amount || has("money amount payment fee deposit refund balance sum eur euro euros", &w.text)
+                };
+                // "Write down the amount and send it to ap@…": who is written to is paid nothing.
+                let written_to = |pair: &[Word]| {
+                    matches!(pair, [to, who] if to.text == "to" && who.within && to.clause == word.clause && to.at > word.at)
                 };
                 word.orders()
                     && words.iter().any(money)
-                    && !next.is_some_and(|next| has("me us them him her everybody everyone it", &next.text))
+                    && !words.windows(2).any(written_to)
+                    && !next.is_some_and(|next| has("me us them him her everybody everyone", &next.text))
             }
             Self::Make | Self::Remove | Self::Tell | Self::Pay | Self::Govern => word.orders() && word.is(self.stems()),
         })

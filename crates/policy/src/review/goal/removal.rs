@@ -102,7 +102,10 @@ impl Wishes {
         let says = |part: &str| {
             let stem: String = part.chars().take(6).collect();
             let stem = if stem.len() > 3 { stem.trim_end_matches('s') } else { &stem };
-            self.read.words.iter().any(|w| !w.negated && (!w.within || places.is_empty()) && w.text.starts_with(stem))
+            self.read.words.iter().any(|w| {
+                let own = w.text.starts_with(stem) || (w.text.len() > 4 && part.contains(w.text.as_str()));
+                !w.negated && (!w.within || places.is_empty()) && own
+            })
         };
         let literal = inside.find('*').map_or(inside, |at| inside.get(..at).unwrap_or(""));
         let folder = if literal.len() < inside.len() {
@@ -113,11 +116,17 @@ impl Wishes {
         let mut parts = folder.split(|c: char| !c.is_alphanumeric()).filter(|part| part.len() > 2);
         let ending = base(path).rsplit_once('.').map(|(_, ending)| ending.to_owned());
         let ends = || kinds.iter().any(|kind| path.ends_with(kind.trim_start_matches('*')));
+        // `.gitignore` is a name.
+        let hidden = || kinds.iter().any(|kind| base(path) == *kind);
+        // "The autosaves and thumbnails" for `*.autosave` and `*.thumb.png`.
+        let named = || base(path).split(|c: char| !c.is_alphanumeric()).filter(|part| part.len() > 2).any(says);
         let kind = || {
-            (ends() || ending.is_some_and(|ending| self.say_word(&ending))) && (folder.is_empty() || !self.says_where())
+            let said = ends() || ending.is_some_and(|ending| self.say_word(&ending)) || named();
+            said && (folder.is_empty() || !self.says_where())
         };
         inside.is_empty()
             || places.iter().any(holds)
+            || hidden()
             || parts.any(says)
             || (places.is_empty() && (kind() || folder.is_empty()))
     }
@@ -141,7 +150,11 @@ impl Wishes {
     pub(in crate::review) fn writes_elsewhere(&self, path: &str, inside: &str) -> bool {
         let base = |token: &str| token.rsplit('/').next().unwrap_or(token).to_owned();
         let named = self.tokens().any(|token| is_file_name(token) && self.wants_into(&base(token)));
-        named && !self.means_path(path, inside)
+        // A list beside the one that is named: "notes/west.md", and a line in notes/log.md.
+        let folder = |path: &str| path.rsplit_once('/').map_or("", |(folder, _)| folder).to_owned();
+        let beside = [".md", ".txt"].iter().any(|end| inside.ends_with(end))
+            && self.tokens().any(|token| is_file_name(token) && folder(token) == folder(inside));
+        named && !beside && !self.means_path(path, inside)
     }
 
     /// Whether it says by a word where something lies: "below exports", and not "in the workspace".
