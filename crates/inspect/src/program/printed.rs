@@ -2,13 +2,27 @@
 
 use countersign_plan::tool::{Effect, TargetKind};
 
+use super::special::is_credential;
 use super::tasks::has;
+use crate::inspection::FindingKind;
 use crate::machine::{Machine, Stream, Word};
 
 /// The most files of one command.
 const MAX_FILES: usize = 16;
 
 impl Machine<'_> {
+    /// What a line shows at its end, by a program that hands on what it is given.
+    pub(crate) fn judge_shown(&mut self, shown: &Stream) {
+        const SHOWING: &str = "echo printf printenv base64 head tail cut rev xxd od tr sed cat";
+        let secret = |from: &str| {
+            from == "secret" || from.strip_prefix('$').is_some_and(|name| !name.contains(':') && is_credential(name))
+        };
+        let last = self.out.programs.last().map(|program| program.name.as_str());
+        if last.is_some_and(|last| has(SHOWING, last)) && shown.sources.iter().any(|from| secret(from)) {
+            self.find(FindingKind::EnvironmentDump, "the line shows a credential of the environment");
+        }
+    }
+
     /// `lftp -e "put FILE; bye" HOST`, `mirror -R FOLDER` (lftp(1)).
     pub(super) fn transfers(&mut self, words: &[String]) {
         let script = words.windows(2).find_map(|pair| match pair {

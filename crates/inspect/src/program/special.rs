@@ -2,7 +2,6 @@
 
 use countersign_plan::tool::Effect;
 
-use super::tasks::has;
 use crate::code::Language;
 use crate::inspection::{FindingKind, UnknownKind};
 use crate::machine::{ANSWERS, Machine, Stream, Variable, Word};
@@ -275,18 +274,6 @@ impl Machine<'_> {
         Stream { sources: names.into_iter().map(source).collect(), ..Stream::unknown() }
     }
 
-    /// What a line shows at its end, by a program that hands on what it is given.
-    pub(crate) fn judge_shown(&mut self, shown: &Stream) {
-        const SHOWING: &str = "echo printf printenv base64 head tail cut rev xxd od tr sed cat";
-        let secret = |from: &str| {
-            from == "secret" || from.strip_prefix('$').is_some_and(|name| !name.contains(':') && is_credential(name))
-        };
-        let last = self.out.programs.last().map(|program| program.name.as_str());
-        if last.is_some_and(|last| has(SHOWING, last)) && shown.sources.iter().any(|from| secret(from)) {
-            self.find(FindingKind::EnvironmentDump, "the line shows a credential of the environment");
-        }
-    }
-
     fn xargs(&mut self, rest: &[Word], stdin: &Stream) -> Stream {
         let mut i = 0;
         let mut replace: Option<String> = None;
@@ -477,7 +464,7 @@ impl Machine<'_> {
 }
 
 /// Whether the name of a variable says that it holds a credential.
-fn is_credential(name: &str) -> bool {
+pub(super) fn is_credential(name: &str) -> bool {
     let upper = name.to_ascii_uppercase();
     let last = upper.rsplit('_').next().unwrap_or("");
     ["SECRET", "PASSWORD", "PASSWD", "CREDENTIAL"].iter().any(|word| upper.contains(word))
