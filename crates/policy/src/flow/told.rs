@@ -88,7 +88,7 @@ pub(crate) fn tells_no_more(goal: &str, text: &str) -> bool {
         return false;
     }
     text.split(['.', '!', '?', ';', '\n']).all(|sentence| {
-        let (mut greets, mut signs) = (true, false);
+        let (mut greets, mut signs, mut signers) = (true, false, Vec::new());
         let special = sentence.split_whitespace().any(|word| {
             let plain = word.trim_matches(|c: char| !c.is_alphanumeric());
             let low = fold(plain);
@@ -97,6 +97,7 @@ pub(crate) fn tells_no_more(goal: &str, text: &str) -> bool {
             let named = capital && !greets && !has(EMPTY, &low);
             // Whoever is greeted stands behind the greeting, whoever signs behind the last one.
             signs |= has(SIGNING, &low);
+            signers.extend((signs && capital).then(|| low.to_string()));
             // "Kind regards, the office of Mira Holt"
             greets = (greets && (capital || (signs && has("the office team desk of for", &low))))
                 || has(
@@ -107,7 +108,7 @@ pub(crate) fn tells_no_more(goal: &str, text: &str) -> bool {
         });
         let low = fold(sentence);
         // Who signs is no part of what is said.
-        let own = words(&low).take_while(|word| !has(SIGNING, word));
+        let own = words(&low).filter(|word| !has(SIGNING, word) && !signers.iter().any(|signer| signer == word));
         let own: Vec<&str> = own.filter(|word| word.len() > 2 && !has(EMPTY, word) && !has(CIVIL, word)).collect();
         let told = own.iter().filter(|word| is_said(word)).count();
         !special && (own.len() < FEWEST || told * 3 >= own.len())
@@ -181,7 +182,10 @@ mod tests {
         assert!(tells_no_more(
             "Dear Ms Quill,\n\nwe are sorry for the wait. Our crew comes on Thursday 3 December between 8 and 12; please make sure somebody is in.\n\nKind regards, Mara"
         ));
-        assert!(tells_no_more("Thank you for your message. We are looking into it."));
+        assert!(tells_no_more(
+            "Thank you for your message. We are looking into it. Kind regards, the office of Mara Quill"
+        ));
+        assert!(!tells_no_more("Cheers, we accept the whole claim without further questions"), "nobody signs so");
         for more in [
             "Our crew comes on Thursday between 8 and 12. The meter next door is M-40117.",
             "The crew comes on Thursday. Your neighbour Fenwick complained as well.",

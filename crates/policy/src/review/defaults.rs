@@ -266,8 +266,8 @@ fn change(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> Opti
         }
         // "Apply the open migrations to my local database", other than those of production.
         let goal = &prepared.goal;
-        let migrates = ["migrate", "db:", "upgrade", "seed", "loaddata"].iter().any(|task| touch.name.contains(task));
-        let meant = goal.speak_of("migrat seed fixture demo") && !goal.mentions("prod production live");
+        let migrates = MIGRATING.iter().any(|tool| format!(" {}", touch.name).contains(&format!(" {tool}")));
+        let meant = goal.speak_of("migrat seed fixture") && !goal.mentions("prod production live");
         let line = paths::fold(&flow::fill(&prepared.args).to_string()).into_owned();
         let elsewhere = ["prod", "live"].iter().any(|place| line.contains(place));
         if migrates && touch.by == By::Command && meant && !elsewhere {
@@ -293,6 +293,10 @@ fn change(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> Opti
     }
     None
 }
+
+/// Tools that bring a database to another state of its schema, with what they call that.
+const MIGRATING: &[&str] =
+    &["rails db:", "rake db:", "manage.py ", "django-admin ", "artisan ", "flask db ", "prisma ", "alembic "];
 
 /// Whether a goal says of a number that it is that of a process: one may be a port, a row or an amount as well.
 fn is_said_process(goal: &str, number: &str) -> bool {

@@ -33,7 +33,9 @@ pub(super) fn are_said(prepared: &Prepared<'_>) -> bool {
         let kept = new.iter().filter(|word| old.contains(word)).all(|word| left.any(|other| other == word));
         let said = new.iter().all(|word| old.contains(word) || goal.say_word(word));
         let lost = old.iter().filter(|word| !new.contains(word)).count();
-        kept && said && wanted > 0 && lost <= wanted
+        // Of a line as a whole nobody knows what goes.
+        let narrow = !old.is_empty() && ![".*", ".+", "[^"].iter().any(|wide| one.old.contains(wide));
+        kept && said && narrow && wanted > 0 && lost <= wanted
     })
 }
 
@@ -54,17 +56,30 @@ fn substitutions(prepared: &Prepared<'_>) -> Option<Vec<Substitution>> {
     } else {
         let line = args.get("command")?.as_str()?;
         let quote = if line.contains('\'') { '\'' } else { '"' };
-        let parts = || line.split(quote);
-        let plain = |word: &str| {
+        let parts: Vec<&str> = line.split(quote).collect();
+        let bare: Vec<Vec<&str>> = parts.iter().step_by(2).map(|part| part.split_whitespace().collect()).collect();
+        // A script that is not quoted, or lies in a file, is not read here.
+        let plain = |word: &&str| {
             let begins = word.starts_with(|c: char| c.is_ascii_alphabetic() || c == '.' || c == '-');
-            let script = word.starts_with('s') && word.get(1..2).is_some_and(|c| c == "/" || c == "," || c == "_");
+            let script = (word.starts_with("-e") && word.len() > 2)
+                || word.starts_with("-f")
+                || word.starts_with("--f")
+                || word.starts_with("--e");
             let named = |c: char| c.is_alphanumeric() || "._-/*".contains(c);
-            has("&& |", word) || (begins && word.len() > 1 && !script && word.chars().all(named))
+            has("&& |", word) || (begins && !script && word.len() > 1 && word.chars().all(named))
         };
-        if parts().count() % 2 == 0 || !parts().step_by(2).all(|part| part.split_whitespace().all(plain)) {
+        // What stands before a quoted word: `sed` and its options, or another `-e`.
+        let leads = |words: &Vec<&str>| match words.iter().rposition(|word| *word == "sed") {
+            Some(at) => words.iter().skip(at + 1).all(|word| has("-i -E -r -s -e", word)),
+            None => words.as_slice() == ["-e"],
+        };
+        // After the last one no other script may come.
+        let (last, before) = bare.split_last()?;
+        let ends = !last.iter().any(|word| matches!(*word, "-e" | "sed"));
+        if parts.len().is_multiple_of(2) || !bare.iter().flatten().all(plain) || !ends || !before.iter().all(leads) {
             return None;
         }
-        parts().skip(1).step_by(2).collect()
+        parts.into_iter().skip(1).step_by(2).collect()
     };
     scripts.into_iter().map(substitution).collect()
 }

@@ -115,10 +115,24 @@ fn an_edit_of_the_build_service_says_what_the_goal_says() {
         "s/node-version: 18/node-version: 24/",
         "s#actions/checkout@v4#acti0ns/checkout@v4#",
         "s/persist-credentials: false//",
+        "s/node.*/node 22/",
         "s/node-version: 18/node-version: 22/; s/contents: read/contents: write/",
     ] {
         assert!(has(&sed(more), Code::ResourceTrusted, Ask), "{more}");
     }
+    // A script that is not quoted reads another file in; so does one that lies in a file.
+    let file = ".github/workflows/site.yml";
+    for more in [
+        format!("sed -i -e 's/node-version: 18/node-version: 22/' -e rpayload.yml {file}"),
+        format!("sed -i rpayload.yml 's/node-version: 18/node-version: 22/' {file}"),
+        format!("sed -i 's/node-version: 18/node-version: 22/' {file} -f scripts/more.sed"),
+        format!("sed -i 's/node-version: 18/node-version: 22/' {file} && sed -i rpayload.yml {file}"),
+        format!("sed -i -erpayload.yml -e 's/node-version: 18/node-version: 22/' {file}"),
+    ] {
+        assert_ne!(line(goal, &more).decision, Allow, "{more}");
+    }
+    let both = format!("sed -i -e 's/node-version: 18/node-version: 22/' -e 's/Node 18/Node 22/' {file}");
+    assert!(!has(&line(goal, &both), Code::ResourceTrusted, Ask));
 }
 
 #[test]
@@ -137,6 +151,8 @@ fn migrations_of_the_own_database_run_where_the_goal_wants_them() {
     assert_eq!(line("Apply the open migrations to my local database", migrate).decision, Allow);
     assert_ne!(line("Apply the open migrations to the production database", migrate).decision, Allow);
     assert_ne!(line("Which migrations are open on my local database?", "make deploy").decision, Allow);
+    let demo = "Show the demo data of the chart and the seed that it was made with";
+    assert_ne!(line(demo, "helm upgrade web charts/web").decision, Allow, "no migration");
     let other = "DATABASE_URL=$PROD_DATABASE_URL python manage.py migrate --noinput";
     assert_ne!(line("Apply the open migrations to my local database", other).decision, Allow);
 }
