@@ -393,39 +393,35 @@ pub(super) fn functions(tokens: &[Token]) -> Vec<String> {
 /// Names that Node's code takes out of files of the project (ECMA-262, "Imports"; Node.js, "CommonJS modules"): what lies there runs, as it
 /// does under any other name.
 pub(super) fn of_project(tokens: &[Token]) -> Vec<String> {
-    let plain = |token: &Token| match token {
-        Token::Name(name)
-            if !name.contains('.')
-                && !matches!(name.as_str(), "import" | "as" | "default" | "const" | "let" | "var" | "type") =>
-        {
-            Some(name.clone())
-        }
-        _ => None,
-    };
-    let is = |token: Option<&Token>, word: &str| matches!(token, Some(Token::Name(name)) if name == word);
+    let is = |token: &Token, word: &str| matches!(token, Token::Name(name) if name == word);
     let mut out = Vec::new();
     for (i, token) in tokens.iter().enumerate() {
         let Token::Text(module) = token else { continue };
         if !module.starts_with("./") && !module.starts_with("../") {
             continue;
         }
-        let before = tokens.get(..i).unwrap_or_default();
-        let head = match before {
-            [head @ .., Token::Name(from)] if from == "from" => head,
-            [head @ .., Token::Mark('}'), Token::Mark('='), Token::Name(call), Token::Mark('(')]
-                if call == "require" =>
-            {
-                head
+        // `import a, {b as c} from`, `const {a, b: c} = require(`: nothing but names, from the word or the bracket on.
+        let named = match tokens.get(..i).unwrap_or_default() {
+            [head @ .., Token::Name(from)] if from == "from" => {
+                head.iter().rposition(|token| is(token, "import")).and_then(|at| head.get(at + 1..))
             }
-            _ => continue,
+            [head @ .., Token::Mark('}'), Token::Mark('='), call, Token::Mark('(')] if is(call, "require") => {
+                head.iter().rposition(|token| *token == Token::Mark('{')).and_then(|at| head.get(at + 1..))
+            }
+            _ => None,
         };
-        let near = head.iter().rev().take(MAX_NAMES);
-        out.extend(
-            near.take_while(|token| !is(Some(token), "import") && !matches!(token, Token::Mark(';' | '=')))
-                .filter_map(plain),
-        );
+        let named = named.unwrap_or_default();
+        let plain = |token: &Token| matches!(token, Token::Name(_) | Token::Mark('{' | '}' | ',' | ':' | '*'));
+        if named.len() > 4 * MAX_NAMES || !named.iter().all(plain) {
+            continue;
+        }
+        out.extend(named.iter().filter_map(|token| match token {
+            Token::Name(name) if !name.contains('.') && !matches!(name.as_str(), "as" | "default" | "type") => {
+                Some(name.clone())
+            }
+            _ => None,
+        }));
     }
-    out.truncate(4 * MAX_NAMES);
     out
 }
 

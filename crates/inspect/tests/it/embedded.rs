@@ -219,6 +219,7 @@ fn what_looks_at_policies_and_charts_is_known() {
     is_plain("terraform-docs markdown table --output-file README.md modules/x");
     let run = inspect("kustomize fn run . --enable-exec --exec-path ./tag.sh");
     assert!(run.touches(Effect::Execute, "/home/user/project/tag.sh"), "{run:#?}");
+    assert!(!inspect("kustomize fn run .").is_clear(), "what the files name runs, images too");
 }
 
 #[test]

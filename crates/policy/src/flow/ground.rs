@@ -259,21 +259,7 @@ impl<'a> Grounds<'a> {
             && !lists::has(NOT_THINGS, word)
             && matches!(after, "" | "to" | "is" | "and" | "as" | "on" | "in");
         // "The deadline of 5340" for `job_no`: a long number, no year and no amount.
-        let amount = matches!(
-            after,
-            "eur"
-                | "euro"
-                | "euros"
-                | "usd"
-                | "gbp"
-                | "percent"
-                | "days"
-                | "hours"
-                | "minutes"
-                | "pieces"
-                | "kg"
-                | "km"
-        );
+        let amount = lists::has("eur euro euros usd gbp percent days hours minutes pieces kg km", after);
         let year = text.len() == 4 && (text.starts_with("19") || text.starts_with("20"));
         let by_number = name.ends_with("no") || name.ends_with("number") || name.ends_with("ref") || is_id(&name);
         let own =
@@ -316,7 +302,8 @@ impl<'a> Grounds<'a> {
             let found = whole(&format!("{who}@"))?;
             let mut shared = self.goal.get(found.end..)?.split('@').skip(1);
             let shared = shared.find(|after| after.starts_with(char::is_alphanumeric)).unwrap_or("");
-            let ends = shared.strip_prefix(domain).is_some_and(|rest| !rest.starts_with(char::is_alphanumeric));
+            let rest = shared.strip_prefix(domain).map(|rest| rest.trim_start_matches(['.', '-']));
+            let ends = rest.is_some_and(|rest| !rest.starts_with(char::is_alphanumeric));
             return ends.then_some(found);
         }
         if let Some(channel) = text.strip_prefix('#') {
@@ -538,6 +525,7 @@ mod tests {
         for (goal, args) in [
             ("Send it to Tom@acme.example.", json!({"to": "tom@acme.example"})),
             ("Answer their ticket 562 that it is gone", json!({"ticket": "562"})),
+            ("New deadline for 5340 is Friday", json!({"job_no": "5340"})),
             ("Put 0555 018 442 in her file", json!({"phone": "0555 018 442"})),
             ("Bring it up to five pods", json!({"replicas": 5})),
             ("Post it in the channel of finance", json!({"channel": "#finance"})),
@@ -584,6 +572,8 @@ mod tests {
     #[test]
     fn what_only_looks_like_it_is_not() {
         for (goal, args) in [
+            ("They raised the price of 5340 EUR by 12 again", json!({"job_no": "5340"})),
+            ("The figures of 2026 are 3 short", json!({"job_no": "2026"})),
             ("Send it to tom@acme.example.evil.example", json!({"to": "tom@acme.example"})),
             ("What do we do on June 13?", json!({"file_id": "13"})),
             ("What do we do on June 13?", json!({"amount": 13})),

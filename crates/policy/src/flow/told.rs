@@ -51,12 +51,15 @@ pub(crate) fn strays(goal: &str, text: &str) -> bool {
     })
 }
 
+/// So many words tell what a text is about, however long it is.
+const MANY: usize = 256;
+
 /// Whether a text speaks of something, and of nothing that the goal speaks of.
 pub(crate) fn speaks_of_else(goal: &str, text: &str) -> bool {
     let (goal, text) = (fold(goal), fold(text));
     let said: Vec<&str> = words(&goal).collect();
     let own = words(&text).filter(|word| word.len() > 2 && !has(EMPTY, word) && !has(CIVIL, word));
-    let own: Vec<&str> = own.collect();
+    let own: Vec<&str> = own.take(MANY).collect();
     // A text in another language is not compared.
     let english = words(&text).any(|word| has("the a an to of and in on for with is are we you our your", word));
     english && own.len() > FEWEST && !own.iter().any(|word| said.iter().any(|one| is_form(one, word)))
@@ -69,6 +72,9 @@ const LONGEST_ANSWER: usize = 600;
 const CIVIL: &str = "message mail letter wait patience understanding help hesitate contact reach touch back come look looking looked into \
     make sure welcome glad happy hope everything fine question questions soon apologise apologies inconvenience writing wrote write heard \
     answer reply asked request receive received attached find below wish nice great";
+
+/// The most words of a name with which somebody signs, the word before it among them.
+const MAX_NAMES: usize = 4;
 
 /// Words behind which somebody signs.
 const SIGNING: &str = "regards greetings sincerely cheers wishes";
@@ -97,7 +103,7 @@ pub(crate) fn tells_no_more(goal: &str, text: &str) -> bool {
             let named = capital && !greets && !has(EMPTY, &low);
             // Whoever is greeted stands behind the greeting, whoever signs behind the last one.
             signs |= has(SIGNING, &low);
-            signers.extend((signs && capital).then(|| low.to_string()));
+            signers.extend((signs && capital && signers.len() < MAX_NAMES).then(|| low.to_string()));
             // "Kind regards, the office of Mira Holt"
             greets = (greets && (capital || (signs && has("the office team desk of for", &low))))
                 || has(
@@ -185,6 +191,7 @@ mod tests {
         assert!(tells_no_more(
             "Thank you for your message. We are looking into it. Kind regards, the office of Mara Quill"
         ));
+        assert!(!tells_no_more("Best Wishes We Accept Your Whole Claim Without Further Questions"), "nor so");
         assert!(!tells_no_more("Cheers, we accept the whole claim without further questions"), "nobody signs so");
         for more in [
             "Our crew comes on Thursday between 8 and 12. The meter next door is M-40117.",

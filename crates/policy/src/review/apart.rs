@@ -1,4 +1,4 @@
-//! Lines that change or run something of which the goal has no word: whoever wants a mail answered has not asked for a migration.
+//! Steps that change or run something of which the goal has no word: whoever wants a mail answered has not asked for a migration.
 
 use countersign_plan::tool::{Effect, TargetKind};
 use countersign_plan::verdict::{Code, Decision, Reason};
@@ -32,17 +32,22 @@ pub(super) fn check(request: &Request<'_>, steps: &[Prepared<'_>], i: usize) -> 
         let others = steps.iter().enumerate().filter(|(at, _)| *at != i).flat_map(|(_, other)| &other.derived.touches);
         others.into_iter().any(|touch| touch.name == name)
     };
-    let touch = step.derived.touches.iter().find(|touch| weighs(request, touch) && !elsewhere(&touch.name))?;
-    let noted = touch.by == By::Tool && [".md", ".txt"].iter().any(|end| touch.name.ends_with(end));
-    let line = fold(&format!("{line} {}", below_workspace(request, &touch.name))).into_owned();
-    let mut words = line.split(|c: char| !c.is_alphabetic()).filter(|word| word.len() > 2);
-    if noted || words.any(|word| step.goal.speaks_of_word(word)) {
-        return None;
-    }
-    let message = format!(
-        "the line would {} {}, and nothing in it is anything of which the goal speaks",
-        touch.effect, touch.name
-    );
+    let spoken = |text: &str| {
+        let text = fold(text);
+        let mut words = text.split(|c: char| !c.is_alphabetic()).filter(|word| word.len() > 2);
+        words.any(|word| step.goal.speaks_of_word(word))
+    };
+    let noted = |touch: &Touch| touch.by == By::Tool && [".md", ".txt"].iter().any(|end| touch.name.ends_with(end));
+    let apart = |touch: &&Touch| {
+        weighs(request, touch)
+            && !noted(touch)
+            && !spoken(below_workspace(request, &touch.name))
+            && !elsewhere(&touch.name)
+    };
+    // What the other steps do is looked at last: a plan has many.
+    let touch = Some(&step.derived.touches).filter(|_| !spoken(&line))?.iter().find(apart)?;
+    let message =
+        format!("it would {} {}, and nothing in it is anything of which the goal speaks", touch.effect, touch.name);
     let reason = Reason::new(Code::GoalUnasked, Decision::RequireApproval, message);
     Some(reason.fix("leave it out, or say it in the goal"))
 }

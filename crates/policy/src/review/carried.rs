@@ -77,10 +77,8 @@ fn beside_the_goal(request: &Request<'_>, prepared: &Prepared<'_>, receiver: &st
     let elsewhere = prepared.goal.mentions("prepared drafted wrote written gist");
     let goal = request.pinned_goal.filter(|_| prepared.goal.is_read() && !prepared.goal.delegates() && !elsewhere)?;
     let definition = prepared.tool?.definition();
-    if definition.effect != Effect::Send {
-        return None;
-    }
-    let parts = definition.carries.iter().filter_map(|at| prepared.args.at(at));
+    let carries = Some(&definition.carries).filter(|_| definition.effect == Effect::Send)?;
+    let parts = carries.iter().filter_map(|at| prepared.args.at(at));
     let texts: Option<Vec<String>> =
         parts.map(|part| Some(part.literal()?.as_str().unwrap_or("").to_owned())).collect();
     // "Drop the gist of that mail in #yard": the words of what was read.
@@ -88,11 +86,9 @@ fn beside_the_goal(request: &Request<'_>, prepared: &Prepared<'_>, receiver: &st
         let words: Vec<&str> = text.split(|c: char| !c.is_alphanumeric()).filter(|word| word.len() > 3).collect();
         words.iter().filter(|word| request.session.was_told(word)).count() * 3 > words.len()
     };
-    let beside = texts?.into_iter().find(|text| crate::flow::speaks_of_else(goal, text) && !read(text));
-    beside.map(|_| {
-        let message = format!("what goes to {receiver} speaks of nothing of which the goal does");
-        Reason::new(Code::GoalUnasked, Decision::RequireApproval, message).fix("write what the goal wants said")
-    })
+    texts?.into_iter().find(|text| crate::flow::speaks_of_else(goal, text) && !read(text))?;
+    let message = format!("what goes to {receiver} speaks of nothing of which the goal does");
+    Some(Reason::new(Code::GoalUnasked, Decision::RequireApproval, message).fix("write what the goal wants said"))
 }
 
 /// The farthest receiver.
@@ -123,24 +119,20 @@ fn restricted_name(request: &Request<'_>, text: &str, receiver: &str, standing: 
 /// An address that only data from outside named, in the planner's own words to somebody else: whoever wrote that data wants it passed on.
 fn told_address(request: &Request<'_>, prepared: &Prepared<'_>, text: &str, receiver: &str) -> Option<Reason> {
     let part = |c: char| c.is_alphanumeric() || matches!(c, '.' | '-' | '_' | '@' | ':' | '/');
-    let address = text
-        .split(|c| !part(c))
-        .filter(|word| word.contains('.'))
-        .map(|word| word.trim_end_matches(['.', ':', '/']))
-        .find(|word| {
-            let bare = word.split_once("://").map_or(*word, |(_, rest)| rest);
-            let host = bare.split(['/', ':']).next().unwrap_or(bare);
-            let host = host.rsplit('@').next().unwrap_or(host);
-            let named =
-                host.rsplit_once('.').is_some_and(|(_, top)| top.len() > 1 && top.chars().all(char::is_alphabetic));
-            let standing = || crate::hosts::Endpoint::parse(host).map(|at| request.deployment.standing_of_host(&at));
-            named
-                && request.session.was_told(host)
-                && standing().is_ok_and(|standing| standing == Standing::Other)
-                && !prepared.goal.name(host)
-                && !prepared.goal.name(word)
-                && !fold(receiver).contains(&fold(host).into_owned())
-        })?;
+    let words = text.split(|c| !part(c)).filter(|word| word.contains('.'));
+    let address = words.map(|word| word.trim_end_matches(['.', ':', '/'])).find(|word| {
+        let bare = word.split_once("://").map_or(*word, |(_, rest)| rest);
+        let host = bare.split(['/', ':']).next().unwrap_or(bare);
+        let host = host.rsplit('@').next().unwrap_or(host);
+        let named = host.rsplit_once('.').is_some_and(|(_, top)| top.len() > 1 && top.chars().all(char::is_alphabetic));
+        let standing = || crate::hosts::Endpoint::parse(host).map(|at| request.deployment.standing_of_host(&at));
+        named
+            && request.session.was_told(host)
+            && standing().is_ok_and(|standing| standing == Standing::Other)
+            && !prepared.goal.name(host)
+            && !prepared.goal.name(word)
+            && !fold(receiver).contains(&fold(host).into_owned())
+    })?;
     let message = format!("what goes to {receiver} names {address}, which only data from outside says");
     Some(
         Reason::new(Code::FlowUntrustedControl, Decision::RequireApproval, message)

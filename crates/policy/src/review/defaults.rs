@@ -265,12 +265,7 @@ fn change(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> Opti
             return None;
         }
         // "Apply the open migrations to my local database", other than those of production.
-        let goal = &prepared.goal;
-        let migrates = MIGRATING.iter().any(|tool| format!(" {}", touch.name).contains(&format!(" {tool}")));
-        let meant = goal.speak_of("migrat seed fixture") && !goal.mentions("prod production live");
-        let line = paths::fold(&flow::fill(&prepared.args).to_string()).into_owned();
-        let elsewhere = ["prod", "live"].iter().any(|place| line.contains(place));
-        if migrates && touch.by == By::Command && meant && !elsewhere {
+        if touch.by == By::Command && migrates_as_asked(prepared, touch) {
             return None;
         }
         return by_rule(Code::DefaultAsk, format!("{} of the {} {} asks", touch.effect, touch.kind, touch.name));
@@ -295,8 +290,19 @@ fn change(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> Opti
 }
 
 /// Tools that bring a database to another state of its schema, with what they call that.
-const MIGRATING: &[&str] =
-    &["rails db:", "rake db:", "manage.py ", "django-admin ", "artisan ", "flask db ", "prisma ", "alembic "];
+const MIGRATING: &str = "rails db:|rake db:|manage.py |django-admin |artisan |flask db |prisma migrate |prisma db push|prisma db seed|alembic ";
+
+/// Whether such a tool does what the goal orders, and neither the goal nor the line speaks of production.
+fn migrates_as_asked(prepared: &Prepared<'_>, touch: &Touch) -> bool {
+    let goal = &prepared.goal;
+    let migrates = MIGRATING.split('|').any(|tool| format!(" {}", touch.name).contains(&format!(" {tool}")));
+    let ordered = goal.want_more_than_a_look()
+        && goal.speak_of("migrat seed fixture")
+        && goal.order("appl run upgrad bring roll reset execut migrate seed load creat");
+    let line = paths::fold(&flow::fill(&prepared.args).to_string()).into_owned();
+    let live = goal.mentions("prod production live") || ["prod", "live"].iter().any(|place| line.contains(place));
+    migrates && ordered && !live
+}
 
 /// Whether a goal says of a number that it is that of a process: one may be a port, a row or an amount as well.
 fn is_said_process(goal: &str, number: &str) -> bool {

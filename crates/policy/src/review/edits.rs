@@ -73,10 +73,19 @@ fn substitutions(prepared: &Prepared<'_>) -> Option<Vec<Substitution>> {
             Some(at) => words.iter().skip(at + 1).all(|word| has("-i -E -r -s -e", word)),
             None => words.as_slice() == ["-e"],
         };
+        // Of Git what shows and what keeps.
+        let words = || bare.iter().flatten().copied();
+        let shows =
+            words().zip(words().skip(1)).all(|(git, verb)| git != "git" || has("diff status log show add", verb));
         // After the last one no other script may come.
         let (last, before) = bare.split_last()?;
         let ends = !last.iter().any(|word| matches!(*word, "-e" | "sed"));
-        if parts.len().is_multiple_of(2) || !bare.iter().flatten().all(plain) || !ends || !before.iter().all(leads) {
+        if parts.len().is_multiple_of(2)
+            || !bare.iter().flatten().all(plain)
+            || !shows
+            || !ends
+            || !before.iter().all(leads)
+        {
             return None;
         }
         parts.into_iter().skip(1).step_by(2).collect()
@@ -92,32 +101,13 @@ fn substitution(script: &str) -> Option<Substitution> {
     let mut chars = rest.chars().skip(1);
     while let Some(c) = chars.next() {
         match (c, parts.last_mut()?) {
-            // A group that is put in again is no word.
-            ('\\', part) => match chars.next()? {
-                digit if digit.is_ascii_digit() => part.push(' '),
-                other => part.extend(['\\', other]),
-            },
+            // What a group held is not known here.
+            ('\\', part) => part.extend(['\\', chars.next().filter(|next| !next.is_ascii_digit())?]),
             (c, _) if c == sign => parts.push(String::new()),
             (c, part) => part.push(c),
         }
     }
     let [old, new, flags] = <[String; 3]>::try_from(parts).ok()?;
     let plain = flags.chars().all(|c| c.is_ascii_digit() || matches!(c, 'g' | 'I' | 'i' | 'p'));
-    // What groups hold stays where they are put in again.
-    let old = if new.contains(' ') && old.contains('(') { outside_groups(&old) } else { old };
     (plain && !new.contains('&')).then_some(Substitution { old, new })
-}
-
-/// A pattern without its groups.
-fn outside_groups(pattern: &str) -> String {
-    let mut depth = 0_u32;
-    let outside = pattern.chars().filter(|c| {
-        depth = match c {
-            '(' => depth + 1,
-            ')' => depth.saturating_sub(1),
-            _ => depth,
-        };
-        depth == 0
-    });
-    outside.collect()
 }

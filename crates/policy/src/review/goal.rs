@@ -326,13 +326,12 @@ impl Wishes {
     fn act_on_object(&self, tool: &str) -> bool {
         let words = &self.read.words;
         // "Find out whether lot 12 is registered": there it is only spoken of.
-        let verb = |word: &Word| word.is(ACTING) || Kind::ALL.iter().any(|kind| word.is(kind.stems()));
-        let spoken_of = |word: &Word| word.subordinate && !verb(word);
+        let spoken_of = |word: &Word| word.subordinate && !word.is(ACTING) && !Kind::is_any(word);
         let object =
             |word: &&Word| !word.within && !spoken_of(word) && !has(PLAIN, &word.text) && by_name(tool, &word.text);
         let looked_at = |object: &Word| {
-            let verb = |w: &&Word| w.orders() && Kind::ALL.iter().any(|kind| w.is(kind.stems()));
-            let mut orders = words.iter().filter(|w| w.clause == object.clause).filter(verb).peekable();
+            let verb = |w: &&Word| w.clause == object.clause && w.orders() && Kind::is_any(w);
+            let mut orders = words.iter().filter(verb).peekable();
             orders.peek().is_some() && orders.all(|order| order.is(LOOKING))
         };
         words.iter().filter(object).any(|word| !looked_at(word))
@@ -352,7 +351,7 @@ impl Wishes {
         // "GIS access as the wiki says, and a welcome mail": no verb, and nobody else who wants it.
         let bare = |word: &Word| {
             let mut beside = words.iter().filter(|w| w.clause == word.clause && w.at != word.at);
-            let verb = |w: &Word| w.orders() && (w.is(ACTING) || Kind::ALL.iter().any(|kind| w.is(kind.stems())));
+            let verb = |w: &Word| w.orders() && (w.is(ACTING) || Kind::is_any(w));
             beside
                 .all(|w| !verb(w) && !has("asks asked wants wanted needs requests requested is are was were", &w.text))
         };
@@ -409,8 +408,8 @@ impl Wishes {
     pub(super) fn only_fetches(&self) -> bool {
         const KEEPING: &str = "save store keep put drop write note copy list file record log ask answer build fetch get pull download tell send mail \
             report show let";
-        let acts = |word: &Word| word.is(ACTING) || Kind::ALL.iter().any(|kind| word.is(kind.stems()));
-        let mut orders = self.read.words.iter().filter(|word| word.orders() && acts(word) && !word.is(LOOKING));
+        let acts = |word: &&Word| word.orders() && (word.is(ACTING) || Kind::is_any(word)) && !word.is(LOOKING);
+        let mut orders = self.read.words.iter().filter(acts);
         let fetches = self.read.words.iter().any(|word| {
             word.asks || (word.orders() && has("fetch get pull download save store keep grab", &word.text))
         });
@@ -575,7 +574,7 @@ pub(super) fn names_package(goal: Option<&str>, package: &str) -> bool {
     // An image of the maker of what it holds: "a PostGIS container" for `postgis/postgis:16-3.4`.
     let image = || {
         let (path, _) = package.split_once(':').filter(|(_, tag)| !tag.contains('/'))?;
-        let (maker, image) = path.rsplit_once('/').unwrap_or((path, path));
+        let (maker, image) = path.rsplit_once('/')?;
         (maker == image).then(|| names(goal, image))
     };
     names(goal, name) || names(goal, package) || image().unwrap_or(false)
@@ -625,6 +624,14 @@ mod tests {
         assert!(asks("Add bob to #sales", "channel_add_member", Effect::Admin), "members are what one adds");
         assert!(!asks("Add bob to the newsletter", "add_admin", Effect::Admin));
         assert!(asks("Cancel the order of bob", "cancel_subscription", Effect::Pay), "a word of its own");
+    }
+
+    #[test]
+    fn an_image_is_named_by_what_its_own_maker_calls_it() {
+        let named = |goal: &str, image: &str| super::names_package(Some(goal), image);
+        assert!(named("Start a PostGIS container for the tests", "postgis/postgis:16-3.4"));
+        assert!(!named("Start a PostGIS container for the tests", "somebody/postgis:16"), "of another maker");
+        assert!(!named("Look at the file and install what it needs", "file:x.tgz"));
     }
 
     #[test]

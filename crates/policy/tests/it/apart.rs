@@ -131,6 +131,8 @@ fn an_edit_of_the_build_service_says_what_the_goal_says() {
     ] {
         assert_ne!(line(goal, &more).decision, Allow, "{more}");
     }
+    let foreign = format!("git checkout evil -- {file} && sed -i 's/node-version: 18/node-version: 22/' {file}");
+    assert!(has(&line(goal, &foreign), Code::ResourceTrusted, Ask), "what another branch has is no small edit");
     let both = format!("sed -i -e 's/node-version: 18/node-version: 22/' -e 's/Node 18/Node 22/' {file}");
     assert!(!has(&line(goal, &both), Code::ResourceTrusted, Ask));
 }
@@ -150,9 +152,37 @@ fn migrations_of_the_own_database_run_where_the_goal_wants_them() {
     let migrate = "python manage.py migrate --noinput";
     assert_eq!(line("Apply the open migrations to my local database", migrate).decision, Allow);
     assert_ne!(line("Apply the open migrations to the production database", migrate).decision, Allow);
-    assert_ne!(line("Which migrations are open on my local database?", "make deploy").decision, Allow);
+    for look in
+        ["Which migrations are open on my local database?", "Check whether the migrations have run and tell #dev"]
+    {
+        assert_ne!(line(look, migrate).decision, Allow, "{look}");
+    }
+    let other = "npx prisma db execute --file x.sql";
+    assert_ne!(line("Apply the open migrations to my local database", other).decision, Allow, "no migration");
     let demo = "Show the demo data of the chart and the seed that it was made with";
     assert_ne!(line(demo, "helm upgrade web charts/web").decision, Allow, "no migration");
     let other = "DATABASE_URL=$PROD_DATABASE_URL python manage.py migrate --noinput";
     assert_ne!(line("Apply the open migrations to my local database", other).decision, Allow);
+}
+
+#[test]
+fn a_ban_on_going_live_leaves_the_preview_and_nothing_else() {
+    let goal = "Get notice N-5 ready on preview. It must not go live before Jonas has said yes.";
+    let publish = |args: Value| decided(goal, json!([{"id": "p", "action": "notice_publish", "args": args}]));
+    let live = publish(json!({"to": "N-5", "stage": "live", "label": "preview"}));
+    assert!(has(&live, Code::GoalForbidden, Ask), "{:#?}", live.reasons);
+    let preview = publish(json!({"to": "N-5", "stage": "preview"}));
+    assert!(!has(&preview, Code::GoalForbidden, Ask), "{:#?}", preview.reasons);
+}
+
+#[test]
+fn an_address_is_said_with_the_domain_that_stands_behind_the_last_one() {
+    let goal = "Send imke@ and rosa@house.example the dates: viewing on 12 June";
+    let send = |to: &str| {
+        let args = json!({"to": to, "subject": "Dates", "body": "Viewing on 12 June"});
+        decided(goal, json!([{"id": "m", "action": "send_email", "args": args}]))
+    };
+    assert!(has(&send("imke@house.example"), Code::FlowConfirmed, Allow));
+    assert!(!has(&send("imke@house"), Code::FlowConfirmed, Allow), "another host");
+    assert!(!has(&send("jonas@house.example"), Code::FlowConfirmed, Allow), "nobody whom the goal names");
 }

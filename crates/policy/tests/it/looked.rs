@@ -261,10 +261,10 @@ fn a_folder_that_was_emptied_is_still_there_to_be_listed() {
 fn only_what_lies_there_goes() {
     let goal = "Log files older than thirty days can go. Only what lies in logs/, of course.";
     let wide = "find logs scans letters -mtime +30 -type f -delete";
-    assert!(has(&line(goal, wide), Code::DefaultAsk, Ask));
-    assert!(!has(&line(goal, "find logs -mtime +30 -type f -delete"), Code::DefaultAsk, Ask));
+    assert!(has(&line(goal, wide), Code::GoalForbidden, Ask));
+    assert!(!has(&line(goal, "find logs -mtime +30 -type f -delete"), Code::GoalForbidden, Ask));
     let under = "Throw away the drafts under web/css, but nothing outside of it";
-    assert!(!has(&line(under, "rm -rf web/css/drafts"), Code::DefaultAsk, Ask));
+    assert!(!has(&line(under, "rm -rf web/css/drafts"), Code::GoalForbidden, Ask));
 }
 
 #[test]

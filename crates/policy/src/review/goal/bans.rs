@@ -351,7 +351,7 @@ pub(super) fn of(goal: &Goal) -> Vec<Ban> {
                 let last = i.checked_sub(1).and_then(|i| words.get(i)).filter(|w| w.sentence == word.sentence);
                 // "Commit nothing, mail Ann": the act stands before it.
                 let ends = words.get(i + 1).is_none_or(|w| w.clause != word.clause);
-                let act = |w: &&Word| w.clause == word.clause && super::Kind::ALL.iter().any(|kind| w.is(kind.stems()));
+                let act = |w: &&Word| w.clause == word.clause && super::Kind::is_any(w);
                 let reach = if ends && last.filter(act).is_some() { 0 } else { 4 };
                 let near = words.iter().skip(i + 1).take(reach);
                 let near = near.take_while(|w| w.sentence == word.sentence && w.clause == word.clause);

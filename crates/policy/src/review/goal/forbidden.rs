@@ -32,6 +32,16 @@ pub(in crate::review) fn forbidden(
     if !prepared.has_effect() && !prepared.goal.bans.iter().any(opens) {
         return None;
     }
+    let removed = |touch: &&Touch| {
+        touch.effect == Effect::Delete
+            && touch.by != By::Move
+            && touch.seen().is_some_and(|seen| request.deployment.in_workspace(&seen))
+    };
+    let elsewhere = |touch: &&Touch| prepared.goal.only_within_another(&paths::fold(&touch.name));
+    if let Some(touch) = prepared.derived.touches.iter().filter(removed).find(elsewhere) {
+        let message = format!("the goal wants only what lies elsewhere to go, and {} would be removed", touch.name);
+        return Some(Reason::new(Code::GoalForbidden, Decision::RequireApproval, message).fix("leave it out"));
+    }
     let (ban, touch) = prepared.goal.bans.iter().filter(|ban| !(ban.conditional && looked())).find_map(|ban| {
         let mut done = prepared.derived.touches.iter().filter(|touch| ban.act.is_done(prepared, touch));
         // Who wants nothing changed and somebody told has said both; and what a registry is asked for is no push.
@@ -182,9 +192,10 @@ impl Act {
                 let kept = is_path_kind(touch.kind) || touch.kind == TargetKind::Memory;
                 // "Get it ready on preview; it must not go live": where the goal wants it to appear.
                 let args = crate::flow::fill(&prepared.args);
-                let stages = args.as_object().into_iter().flat_map(|args| args.values()).filter_map(|v| v.as_str());
-                let mut stages = stages.filter(|stage| has("preview staging draft test sandbox", stage));
-                let rehearsed = stages.any(|stage| prepared.goal.name(stage));
+                let stages = || args.as_object().into_iter().flat_map(|args| args.values()).filter_map(|v| v.as_str());
+                let rehearsal = |stage| has("preview staging draft test sandbox", stage) && prepared.goal.name(stage);
+                let rehearsed =
+                    stages().any(rehearsal) && !stages().any(|stage| has("live prod production public", stage));
                 !effect.is_harmless() && touch.by == By::Tool && !kept && !here && !rehearsed
             }
             // Programs that only show something are how it is looked at.

@@ -19,6 +19,11 @@ pub(super) enum Kind {
 impl Kind {
     pub(super) const ALL: [Self; 6] = [Self::Look, Self::Make, Self::Remove, Self::Tell, Self::Pay, Self::Govern];
 
+    /// Whether a word is one for any of them.
+    pub(super) fn is_any(word: &Word) -> bool {
+        Self::ALL.iter().any(|kind| word.is(kind.stems()))
+    }
+
     /// The kind of an effect that somebody has to have asked for.
     pub(super) const fn of(effect: Effect) -> Option<Self> {
         match effect {

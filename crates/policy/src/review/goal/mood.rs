@@ -293,10 +293,7 @@ fn only_quoted(text: &str, words: &[Word]) -> Vec<Range<usize>> {
         let mut before = words.iter().filter(|word| word.at < from && Some(word.sentence) == sentence);
         // It begins as an order does.
         let mut first = words.iter().filter(|word| word.at > from).take(3);
-        let ordered = first.any(|word| {
-            let kinds = || Kind::ALL.iter().any(|kind| word.is(kind.stems()));
-            kinds() || word.is(ACTING) || has("please could can", &word.text)
-        });
+        let ordered = first.any(|word| Kind::is_any(word) || word.is(ACTING) || has("please could can", &word.text));
         let long = text.get(from..to).is_some_and(|said| said.split_whitespace().count() > 4);
         if long && ordered && !before.any(acts) {
             ranges.push(from..to);

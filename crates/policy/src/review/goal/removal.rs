@@ -14,6 +14,26 @@ impl Wishes {
         self.read.words.iter().any(|word| !word.negated && !word.within && word.is(stems) && !placed(word.at))
     }
 
+    /// Whether it wants only what lies in a folder to go, and the path lies elsewhere: "only what lies in logs/", "nothing outside of web/css".
+    pub(in crate::review) fn only_within_another(&self, path: &str) -> bool {
+        const MARKS: &[char] = &['.', ',', ';', ':', '!', '"', '\''];
+        let words: Vec<&str> = self.read.text.split_whitespace().map(|word| word.trim_matches(MARKS)).collect();
+        let placed = |word: &&&str| !has("in under below inside within outside of", word);
+        let folder =
+            |from: usize| words.iter().skip(from).take(6).skip_while(placed).find(|word| word.contains('/')).copied();
+        let said = words.windows(2).enumerate().filter(|(_, pair)| match pair {
+            ["only" | "just", next] => has("what the things files those in under below inside", next),
+            ["nothing", next] => has("outside beyond", next),
+            _ => false,
+        });
+        let folders: Vec<&str> = said.filter_map(|(i, _)| folder(i + 1)).collect();
+        let inside = |folder: &&str| {
+            let folder = folder.trim_start_matches("./").trim_end_matches('/');
+            path.contains(&format!("/{folder}/")) || path.ends_with(&format!("/{folder}"))
+        };
+        !folders.is_empty() && !folders.iter().any(inside)
+    }
+
     /// Whether it asks for the removal of things that it names, and of none that the path is, is below or holds.
     pub(in crate::review) fn remove_others(&self, path: &str) -> bool {
         let words = &self.read.words;
@@ -85,12 +105,12 @@ impl Wishes {
     pub(in crate::review) fn means_path(&self, path: &str, inside: &str) -> bool {
         let (path, inside) = (fold(path), fold(inside));
         let (path, inside) = (path.trim_end_matches(['*', '/']), inside.trim_end_matches(['*', '/']));
-        let base = |path: &str| path.rsplit('/').next().unwrap_or("").to_owned();
         let is_place = |token: &&str| (token.contains('/') || is_file_name(token)) && !token.contains("://");
         let places = self.tokens().filter(|token| is_place(token) && !self.keeps(token));
         let places = places.map(|place| place.trim_start_matches("./").trim_start_matches("~/"));
-        // "The .g.dart files", "*.tif"
-        let is_kind = |place: &&str| !place.contains('/') && place.trim_start_matches('*').starts_with('.');
+        // "The .g.dart files", "*.tif"; `.gitignore` is a name.
+        let dotted = |place: &str| !place.contains('/') && place.trim_start_matches('*').starts_with('.');
+        let is_kind = |place: &&str| dotted(place) && *place != base(path);
         let (kinds, places): (Vec<&str>, Vec<&str>) = places.partition(is_kind);
         let holds = |place: &&str| {
             let place = place.trim_matches('/');
@@ -114,19 +134,16 @@ impl Wishes {
             inside
         };
         let mut parts = folder.split(|c: char| !c.is_alphanumeric()).filter(|part| part.len() > 2);
-        let ending = base(path).rsplit_once('.').map(|(_, ending)| ending.to_owned());
+        let ending = base(path).rsplit_once('.').map(|(_, ending)| ending);
         let ends = || kinds.iter().any(|kind| path.ends_with(kind.trim_start_matches('*')));
-        // `.gitignore` is a name.
-        let hidden = || kinds.iter().any(|kind| base(path) == *kind);
         // "The autosaves and thumbnails" for `*.autosave` and `*.thumb.png`.
         let named = || base(path).split(|c: char| !c.is_alphanumeric()).filter(|part| part.len() > 2).any(says);
         let kind = || {
-            let said = ends() || ending.is_some_and(|ending| self.say_word(&ending)) || named();
+            let said = ends() || ending.is_some_and(|ending| self.say_word(ending)) || named();
             said && (folder.is_empty() || !self.says_where())
         };
         inside.is_empty()
             || places.iter().any(holds)
-            || hidden()
             || parts.any(says)
             || (places.is_empty() && (kind() || folder.is_empty()))
     }
@@ -148,10 +165,9 @@ impl Wishes {
 
     /// Whether it says by their names into which files something is to be written, and this is none of them, nor anything of which it speaks.
     pub(in crate::review) fn writes_elsewhere(&self, path: &str, inside: &str) -> bool {
-        let base = |token: &str| token.rsplit('/').next().unwrap_or(token).to_owned();
-        let named = self.tokens().any(|token| is_file_name(token) && self.wants_into(&base(token)));
+        let named = self.tokens().any(|token| is_file_name(token) && self.wants_into(base(token)));
         // A list beside the one that is named: "notes/west.md", and a line in notes/log.md.
-        let folder = |path: &str| path.rsplit_once('/').map_or("", |(folder, _)| folder).to_owned();
+        let folder = |path: &str| path.strip_suffix(base(path)).unwrap_or("").to_owned();
         let beside = [".md", ".txt"].iter().any(|end| inside.ends_with(end))
             && self.tokens().any(|token| is_file_name(token) && folder(token) == folder(inside));
         named && !beside && !self.means_path(path, inside)
@@ -159,7 +175,8 @@ impl Wishes {
 
     /// Whether it says by a word where something lies: "below exports", and not "in the workspace".
     fn says_where(&self) -> bool {
-        const ANYWHERE: &str = "it there them that this which project repo repository workspace tree directory folder folders directories here             source code all any each every order case time place full future past sight year month week";
+        const ANYWHERE: &str = "it there them that this which project repo repository workspace tree directory folder folders directories here \
+            source code all any each every order case time place full future past sight year month week";
         let words = &self.read.words;
         words.iter().enumerate().any(|(i, word)| {
             let mut rest =
@@ -350,4 +367,9 @@ impl Wishes {
         let named = |(i, path): (usize, &&str)| **path == *folder && (path.contains('/') || called(i) || !plain(i));
         !folder.is_empty() && tokens.iter().any(below) && !tokens.iter().enumerate().any(named)
     }
+}
+
+/// What stands behind the last slash.
+fn base(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
 }

@@ -104,13 +104,12 @@ impl Wishes {
         const AFTER_VERBS: &str =
             "the a an our my your his her their its this that these those it them all both every each";
         let (words, text, name) = (&self.read.words, &self.read.text, fold(name));
-        let known = |word: &Word| Kind::ALL.iter().any(|kind| word.is(kind.stems()));
         words.iter().enumerate().any(|(i, word)| {
             let before = i.checked_sub(1).and_then(|i| words.get(i));
             let first = before.is_none_or(|before| before.sentence != word.sentence)
                 || before.is_some_and(|before| has("please and then", &before.text));
             let next = words.get(i + 1);
-            let verb = first && word.orders() && !word.within && !has(NO_VERBS, &word.text) && !known(word);
+            let verb = first && word.orders() && !word.within && !has(NO_VERBS, &word.text) && !Kind::is_any(word);
             let object = next.is_some_and(|next| {
                 has(AFTER_VERBS, &next.text)
                     || is_named(words::token(text, next.at))
@@ -350,12 +349,7 @@ impl Wishes {
             let listed = earlier_one.is_some_and(|w| token(w) != name && kind.is_some() && prefix(token(w)) == kind)
                 && !after.is_some_and(|w| w.sentence == word.sentence && has(COPULAS, &w.text));
             let joined = listed || (goes_on && before.is_some_and(|w| w.text == "and"));
-            let earlier = |w: &Word| {
-                w.sentence == word.sentence
-                    && w.at < word.at
-                    && w.orders()
-                    && Kind::ALL.iter().any(|kind| w.is(kind.stems()))
-            };
+            let earlier = |w: &Word| w.sentence == word.sentence && w.at < word.at && w.orders() && Kind::is_any(w);
             words.iter().any(|w| verb(w) || kept(w) || (joined && earlier(w)))
         };
         let own = || words.iter().filter(|word| token(word) == name);
