@@ -59,8 +59,9 @@ pub(crate) fn suites(root: &Path) -> anyhow::Result<Vec<Suite>> {
     for entry in std::fs::read_dir(root.join("evals/suites")).context("read evals/suites")? {
         let folder = entry?.path();
         let name = folder.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        let is_sealed = std::fs::read_to_string(folder.join("README.md")).is_ok_and(|text| sealed(&text));
-        if !name.contains("plans") || is_sealed || !folder.join("cases.jsonl").is_file() {
+        // A suite that does not say is not looked at.
+        let is_opened = std::fs::read_to_string(folder.join("README.md")).is_ok_and(|text| !sealed(&text));
+        if !name.contains("plans") || !is_opened || !folder.join("cases.jsonl").is_file() {
             continue;
         }
         let settings = std::fs::read_to_string(folder.join("suite.yaml")).with_context(|| format!("read {name}"))?;

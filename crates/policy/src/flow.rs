@@ -31,7 +31,7 @@ pub(crate) use proof::{of_goal, of_session};
 pub(crate) use session::helper_tools;
 pub(crate) use sink::restores;
 pub(crate) use sink::{Court, Party};
-pub(crate) use told::{speaks_of_else, strays, tells_no_more};
+pub(crate) use told::{beginning, speaks_of_else, strays, tells_no_more};
 
 impl Proof {
     /// The way of an issue as people read it.

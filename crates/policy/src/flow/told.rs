@@ -51,15 +51,17 @@ pub(crate) fn strays(goal: &str, text: &str) -> bool {
     })
 }
 
-/// So many words tell what a text is about, however long it is.
-const MANY: usize = 256;
+/// What a text is about shows where it begins, however long it is.
+pub(crate) fn beginning(text: &str) -> &str {
+    text.get(..text.floor_char_boundary(LONGEST)).unwrap_or(text)
+}
 
 /// Whether a text speaks of something, and of nothing that the goal speaks of.
 pub(crate) fn speaks_of_else(goal: &str, text: &str) -> bool {
     let (goal, text) = (fold(goal), fold(text));
     let said: Vec<&str> = words(&goal).collect();
     let own = words(&text).filter(|word| word.len() > 2 && !has(EMPTY, word) && !has(CIVIL, word));
-    let own: Vec<&str> = own.take(MANY).collect();
+    let own: Vec<&str> = own.collect();
     // A text in another language is not compared.
     let english = words(&text).any(|word| has("the a an to of and in on for with is are we you our your", word));
     english && own.len() > FEWEST && !own.iter().any(|word| said.iter().any(|one| is_form(one, word)))

@@ -38,7 +38,7 @@ pub(super) fn check(request: &Request<'_>, prepared: &Prepared<'_>) -> Vec<Reaso
     if let Some((name, _)) = &receiver {
         reasons.extend(texts.iter().find_map(|text| told_address(request, prepared, text, name)));
     }
-    reasons.extend(receiver.as_ref().and_then(|(name, _)| beside_the_goal(request, prepared, name)));
+    reasons.extend(receiver.as_ref().and_then(|(name, _)| beside_goal(request, prepared, name, &texts)));
     // Together: how many parts a text is in says nothing about what it holds.
     let inspection = request.facts.inspect(&Subject::Text { text: texts.join("\n") });
     let Inspection { findings, unknowns, .. } = inspection.unwrap_or_default();
@@ -72,21 +72,20 @@ pub(super) fn check(request: &Request<'_>, prepared: &Prepared<'_>) -> Vec<Reaso
 }
 
 /// A message in the planner's own words that speaks of nothing of which the goal does.
-fn beside_the_goal(request: &Request<'_>, prepared: &Prepared<'_>, receiver: &str) -> Option<Reason> {
+fn beside_goal(request: &Request<'_>, prepared: &Prepared<'_>, receiver: &str, texts: &[String]) -> Option<Reason> {
     // "Send the answer that I prepared", "the gist of it".
     let elsewhere = prepared.goal.mentions("prepared drafted wrote written gist");
     let goal = request.pinned_goal.filter(|_| prepared.goal.is_read() && !prepared.goal.delegates() && !elsewhere)?;
     let definition = prepared.tool?.definition();
-    let carries = Some(&definition.carries).filter(|_| definition.effect == Effect::Send)?;
-    let parts = carries.iter().filter_map(|at| prepared.args.at(at));
-    let texts: Option<Vec<String>> =
-        parts.map(|part| Some(part.literal()?.as_str().unwrap_or("").to_owned())).collect();
+    let mut own = definition.effect == Effect::Send;
+    prepared.args.references(&mut |at, _| own &= !definition.carries.iter().any(|part| part.covers(at)));
+    let mut texts = texts.iter().filter(|_| own).map(|text| crate::flow::beginning(text));
     // "Drop the gist of that mail in #yard": the words of what was read.
     let read = |text: &str| {
         let words: Vec<&str> = text.split(|c: char| !c.is_alphanumeric()).filter(|word| word.len() > 3).collect();
         words.iter().filter(|word| request.session.was_told(word)).count() * 3 > words.len()
     };
-    texts?.into_iter().find(|text| crate::flow::speaks_of_else(goal, text) && !read(text))?;
+    texts.find(|text| crate::flow::speaks_of_else(goal, text) && !read(text))?;
     let message = format!("what goes to {receiver} speaks of nothing of which the goal does");
     Some(Reason::new(Code::GoalUnasked, Decision::RequireApproval, message).fix("write what the goal wants said"))
 }
