@@ -34,6 +34,14 @@ const SOURCES: &[(&str, &str)] = &[
     ("servers", include_str!("catalogue/servers.txt")),
     ("desk", include_str!("catalogue/desk.txt")),
     ("clouds", include_str!("catalogue/clouds.txt")),
+    ("platforms", include_str!("catalogue/platforms.txt")),
+    ("workbench", include_str!("catalogue/workbench.txt")),
+    ("sharper", include_str!("catalogue/sharper.txt")),
+    ("admins", include_str!("catalogue/admins.txt")),
+    ("trades_c", include_str!("catalogue/trades_c.txt")),
+    ("trades_d", include_str!("catalogue/trades_d.txt")),
+    ("trades_b", include_str!("catalogue/trades_b.txt")),
+    ("trades_a", include_str!("catalogue/trades_a.txt")),
 ];
 
 static CATALOGUE: LazyLock<HashMap<&'static str, Arc<Entry>>> = LazyLock::new(|| {

@@ -200,7 +200,11 @@ impl<'a> Machine<'a> {
             return;
         }
         // A number in a name leads to no other folder.
-        let numbered = word.numbers_as_pattern();
+        let data = || {
+            let writes = matches!(effect, Effect::Create | Effect::Update) && !self.origin_of(word).decoded;
+            writes.then(|| word.data_as_pattern()).flatten()
+        };
+        let numbered = word.numbers_as_pattern().or_else(data);
         let word = numbered.as_ref().unwrap_or(word);
         let shown = word.spelled();
         if let Err(hidden) = visible(&shown) {

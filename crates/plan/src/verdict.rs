@@ -99,6 +99,18 @@ impl Reason {
         Self { code, decision, tier: 0, rule: None, step: None, message, path: Vec::new(), fix: None }
     }
 
+    /// A reason to ask people.
+    #[must_use]
+    pub fn ask(code: Code, message: impl AsRef<str>) -> Self {
+        Self::new(code, Decision::RequireApproval, message)
+    }
+
+    /// A reason to block.
+    #[must_use]
+    pub fn block(code: Code, message: impl AsRef<str>) -> Self {
+        Self::new(code, Decision::Block, message)
+    }
+
     /// This reason about a step.
     #[must_use]
     pub fn at(mut self, step: &StepId) -> Self {

@@ -10,7 +10,7 @@ use countersign_plan::confinement::{PathLink, Profile};
 use countersign_plan::deed::{Deed, Departure};
 use countersign_plan::digest::Digest;
 use countersign_plan::inspection::{Inspection, Subject};
-use countersign_plan::verdict::{Code, Decision, Reason};
+use countersign_plan::verdict::{Code, Reason};
 
 use crate::deployment::SandboxMinimum;
 use crate::flow::Session;
@@ -185,7 +185,7 @@ impl<'a> Watched<'a> {
     /// Why people decide, where an inspection failed.
     pub(crate) fn failed(&self) -> Option<Reason> {
         let message = "a part of this was not inspected: the inspector gave no answer that can be read";
-        let reason = || Reason::new(Code::ExecuteUnanalysed, Decision::RequireApproval, message);
+        let reason = || Reason::ask(Code::ExecuteUnanalysed, message);
         self.failed.get().then(|| reason().fix("propose it again; people decide until the inspector answers"))
     }
 }

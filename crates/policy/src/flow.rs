@@ -26,7 +26,7 @@ pub use proof::{Parts, Proof, SCHEMA};
 pub use session::{Session, Setting};
 pub use sink::{Issue, Means, Sink, Verdict};
 
-pub(crate) use graph::{Ambient, Finished, Graph, Look, fill};
+pub(crate) use graph::{Ambient, Finished, Graph, Look, fill, strings};
 pub(crate) use proof::{of_goal, of_session};
 pub(crate) use session::helper_tools;
 pub(crate) use sink::restores;

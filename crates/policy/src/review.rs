@@ -219,7 +219,7 @@ pub fn recheck(request: &Request<'_>, step: &StepId, args: &Value) -> (StepRevie
     let request = &Request { facts: &watched, ..*request };
     let mut prepared = Prepared::all(request);
     let Some(i) = prepared.iter().position(|p| p.step.id == *step) else {
-        let reason = Reason::new(Code::PlanInvalid, Decision::Block, "the plan has no such step").at(step);
+        let reason = Reason::block(Code::PlanInvalid, "the plan has no such step").at(step);
         return (StepReview::blocked(step.clone()), vec![reason]);
     };
     if let Some(slot) = prepared.get_mut(i) {
@@ -254,7 +254,7 @@ fn unconfined(request: &Request<'_>, steps: &[StepReview]) -> Option<Reason> {
     let minimum = request.deployment.document().sandbox.as_ref().and_then(|sandbox| sandbox.minimum);
     let lack = |step: &StepReview| request.facts.lacks(minimum.unwrap_or(SANDBOX_MINIMUM), step.profile);
     let (step, lack) = steps.iter().filter(|_| request.mode == Mode::Managed).find_map(|s| Some((s, lack(s)?)))?;
-    Some(Reason::new(Code::SandboxMissing, Decision::Block, lack.missing).at(&step.id).fix(lack.fix))
+    Some(Reason::block(Code::SandboxMissing, lack.missing).at(&step.id).fix(lack.fix))
 }
 
 /// The checker reads the label proof by itself; a proof that it does not follow blocks.
@@ -271,7 +271,7 @@ fn unproved(request: &Request<'_>, proof: &Proof, steps: &[StepReview]) -> Optio
         steps,
     };
     let error = flow_check(&terms, proof).err()?;
-    Some(Reason::new(Code::InternalError, Decision::Block, error.to_string()))
+    Some(Reason::block(Code::InternalError, error.to_string()))
 }
 
 fn finish(

@@ -399,7 +399,7 @@ pub(super) const fn is_long(name: &str) -> bool {
 }
 
 fn block(code: Code, message: impl AsRef<str>) -> Box<Reason> {
-    Box::new(Reason::new(code, Decision::Block, message))
+    Box::new(Reason::block(code, message))
 }
 
 fn read(submission: &Submission) -> Result<Read, Box<Reason>> {
@@ -409,8 +409,7 @@ fn read(submission: &Submission) -> Result<Read, Box<Reason>> {
     if submission.goal.as_ref().is_some_and(|goal| goal.len() > LONGEST_GOAL) {
         return Err(block(Code::PlanInvalid, format!("the goal is longer than {LONGEST_GOAL} bytes")));
     }
-    let invalid =
-        |e: countersign_plan::document::DocumentError| Reason::new(Code::PlanInvalid, Decision::Block, e.to_string());
+    let invalid = |e: countersign_plan::document::DocumentError| Reason::block(Code::PlanInvalid, e.to_string());
     match Proposal::read_for(&submission.document, submission.goal.as_deref()).map_err(invalid)? {
         Proposal::Plan(draft) => {
             let pinned = submission.goal.clone().unwrap_or_else(|| draft.goal().to_owned());
@@ -431,7 +430,7 @@ fn strict(mut judged: Review, draft: &Draft, pinned: Option<&str>) -> Review {
     }
     if pinned.is_some_and(|goal| goal != draft.goal()) && judged.decision != Decision::Block {
         let message = "the draft carries another goal than the one that the case was opened with";
-        judged.reasons.insert(0, Reason::new(Code::PlanGoalMismatch, Decision::Block, message));
+        judged.reasons.insert(0, Reason::block(Code::PlanGoalMismatch, message));
         judged.decision = Decision::Block;
     }
     if judged.decision == Decision::RequireApproval && judged.quorums.is_empty() {
@@ -451,7 +450,7 @@ fn reading(mut judged: Review, draft: &Draft, manifest: &Manifest) -> Review {
         });
     if !harmless && judged.decision != Decision::Block {
         let message = "this does more than read; put it into a plan";
-        judged.reasons.insert(0, Reason::new(Code::PlannerReads, Decision::Block, message));
+        judged.reasons.insert(0, Reason::block(Code::PlannerReads, message));
         judged.decision = Decision::Block;
         judged.quorums.clear();
     }

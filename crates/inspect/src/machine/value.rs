@@ -140,6 +140,29 @@ impl Word {
         (any && beside).then(|| Self { parts: self.parts.iter().map(one).collect() })
     }
 
+    /// The word with any text in the place of what only a run shows, where it is known where the name begins and that it ends as what
+    /// nothing runs or believes: `build/loc/$language.json`.
+    pub(crate) fn data_as_pattern(&self) -> Option<Self> {
+        const DATA: &[&str] = &[
+            "csv", "tsv", "json", "jsonl", "ndjson", "geojson", "gpx", "txt", "md", "rst", "tex", "log", "out", "pdf",
+            "png", "jpg", "jpeg", "gif", "svg", "webp", "tif", "tiff", "bmp", "wav", "mp3", "mp4", "mov", "flac",
+            "ogg", "srt", "vtt", "gz", "xz", "zst", "bz2", "zip", "tar", "tgz", "parquet", "npy", "npz", "h5", "nc",
+            "xlsx", "xml", "po", "sql", "diff", "patch", "dat", "bak",
+        ];
+        let (Some(Part::Text(first)), Some(Part::Text(last))) = (self.parts.first(), self.parts.last()) else {
+            return None;
+        };
+        let whole = |part: &Part| !matches!(part, Part::Hole { many: true, .. });
+        let ending = last.rsplit_once('.').is_some_and(|(_, ending)| DATA.contains(&ending));
+        let begins =
+            !first.starts_with(['-', '~', '.']) && first.trim_start_matches("./").len() > 1 && !first.contains("/.");
+        if !(self.has_hole() && ending && begins && self.parts.iter().all(whole)) {
+            return None;
+        }
+        let one = |part: &Part| if matches!(part, Part::Hole { .. }) { Part::Glob('*') } else { part.clone() };
+        Some(Self { parts: self.parts.iter().map(one).collect() })
+    }
+
     /// What is known before the first hole.
     pub(crate) fn prefix(&self) -> String {
         let mut out = String::new();

@@ -1,6 +1,9 @@
 //! Commands behind programs that bring them somewhere: into an environment, a container, a job, another terminal (the manuals of the
 //! programs). What such a program is given runs as if it stood alone.
 
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
 use super::special;
 use crate::inspection::FindingKind;
 use crate::machine::{Machine, Stream, Word};
@@ -62,34 +65,38 @@ bolt command : -t --targets -n --nodes -i -u : 1 there
 const TELLING: &str = "echo printf grep egrep fgrep rg ag sed awk gawk jq git gh glab hub svn hg man tldr which type cat tee logger notify-send \
     wall write mail less more apropos whatis diff test expr";
 
-struct Carrier<'c> {
-    values: Vec<&'c str>,
-    how: Vec<&'c str>,
-    at: usize,
+/// A line of the table: the subcommand that carries, the options with a value, and how.
+struct Row {
+    sub: &'static str,
+    values: Vec<&'static str>,
+    how: Vec<&'static str>,
 }
 
-/// The carrier that a program is with these words, and where its own words end.
-fn carrier(base: &str, words: &[String]) -> Option<Carrier<'static>> {
-    CARRIERS.lines().find_map(|line| {
+/// The lines of the table by the programs that they name, each in the table's order.
+static ROWS: LazyLock<HashMap<&'static str, Vec<Row>>> = LazyLock::new(|| {
+    let mut rows: HashMap<&str, Vec<Row>> = HashMap::new();
+    for line in CARRIERS.lines() {
         let mut parts = line.splitn(3, " : ");
-        let (head, values, how) = (parts.next()?, parts.next().unwrap_or(""), parts.next().unwrap_or(""));
+        let (head, values, how) = (parts.next().unwrap_or(""), parts.next().unwrap_or(""), parts.next().unwrap_or(""));
         let (values, how) = if how.is_empty() { ("", values.trim_start_matches(": ")) } else { (values, how) };
         let (names, sub) = head.split_once(' ').unwrap_or((head, ""));
-        if !names.split(',').any(|name| name == base) {
-            return None;
+        for name in names.split(',') {
+            let (values, how) = (values.split_whitespace().collect(), how.split_whitespace().collect());
+            rows.entry(name).or_default().push(Row { sub, values, how });
         }
-        let at = match sub {
-            "" => 0,
-            sub => {
-                let is_sub = |word: &String| sub.split('|').any(|one| !one.is_empty() && one == word);
-                match words.iter().take(6).position(is_sub) {
-                    Some(at) => at + 1,
-                    None if sub.ends_with('|') => 0,
-                    None => return None,
-                }
-            }
-        };
-        Some(Carrier { values: values.split_whitespace().collect(), how: how.split_whitespace().collect(), at })
+    }
+    rows
+});
+
+/// The line of the table for a program with these words, and where its own words end.
+fn carrier(base: &str, words: &[String]) -> Option<(&'static Row, usize)> {
+    ROWS.get(base)?.iter().find_map(|row| {
+        let is_sub = |word: &String| row.sub.split('|').any(|one| !one.is_empty() && one == word);
+        match words.iter().take(6).position(is_sub) {
+            _ if row.sub.is_empty() => Some((row, 0)),
+            Some(at) => Some((row, at + 1)),
+            None => row.sub.ends_with('|').then_some((row, 0)),
+        }
     })
 }
 
@@ -98,16 +105,16 @@ impl Machine<'_> {
     /// Whether it carries anything at all is the answer: its entry has then no command left to run.
     pub(super) fn carried(&mut self, base: &str, rest: &[Word], stdin: &Stream) -> bool {
         let words: Vec<String> = rest.iter().map(Word::shown).collect();
-        let Some(carrier) = carrier(base, &words) else {
+        let Some((row, at)) = carrier(base, &words) else {
             self.commands_among(base, rest, &words);
             return false;
         };
-        self.carry(base, &words, rest, carrier, stdin);
+        self.carry(base, &words, rest, row, at, stdin);
         true
     }
 
-    fn carry(&mut self, base: &str, words: &[String], rest: &[Word], carrier: Carrier<'_>, stdin: &Stream) {
-        let Carrier { values, how, at } = carrier;
+    fn carry(&mut self, base: &str, words: &[String], rest: &[Word], row: &Row, at: usize, stdin: &Stream) {
+        let Row { values, how, .. } = row;
         let there = how.contains(&"there");
         self.bound = bound(rest);
         let lines: Vec<&str> = how.iter().filter_map(|word| word.strip_prefix('=')).collect();
@@ -201,7 +208,7 @@ impl Machine<'_> {
 
     /// A command among the words of a program that runs code and says of none of them that it is one: only what is grave in it counts.
     fn commands_among(&mut self, base: &str, rest: &[Word], words: &[String]) {
-        if TELLING.split_whitespace().any(|name| name == base) || special::knows(base) || crate::shell::is_deep() {
+        if super::tasks::has(TELLING, base) || special::knows(base) || crate::shell::is_deep() {
             return;
         }
         let flagged = |i: usize, letters: &str| {

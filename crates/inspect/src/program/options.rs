@@ -280,7 +280,9 @@ fn cluster<'e>(grammar: &Grammar<'e>, arg: &Word, next: Option<&Word>, out: &mut
             }
             Some(opt) => {
                 any = true;
-                out.tags.extend(&opt.tags);
+                // What begins like a plea for help need not be one: `gs -helpme -o …`.
+                let quiet = |tag: &&Tag| grammar.single_dash() && matches!(tag, Tag::Inert | Tag::DryRun);
+                out.tags.extend(opt.tags.iter().filter(|tag| !quiet(tag)));
             }
             None => {
                 if grammar.single_dash() && !any {
@@ -370,7 +372,10 @@ pub(crate) fn assign(slots: &[Slot], operands: &[Word]) -> (Vec<(Role, Word)>, u
         return (out, words.len());
     };
     let after = slots.iter().skip(at + 1).filter(one).count();
-    let middle_end = operands.len().saturating_sub(after);
+    // Of several the last is what `read* write?` writes.
+    let optional = slots.iter().skip(at + 1).filter(|slot| slot.arity == Arity::Optional).count();
+    let optional = optional.min(operands.len().saturating_sub(at + after + 1));
+    let middle_end = operands.len().saturating_sub(after + optional);
     let mut words = operands.iter().enumerate().peekable();
     for slot in slots.iter().take(at) {
         if let Some((_, word)) = words.next() {
@@ -381,7 +386,12 @@ pub(crate) fn assign(slots: &[Slot], operands: &[Word]) -> (Vec<(Role, Word)>, u
     while let Some((_, word)) = words.next_if(|(i, _)| *i < middle_end) {
         out.push((many.role, word.clone()));
     }
+    let mut spare = optional;
     for slot in slots.iter().skip(at + 1) {
+        if slot.arity == Arity::Optional && spare == 0 {
+            continue;
+        }
+        spare = spare.saturating_sub(usize::from(slot.arity == Arity::Optional));
         if let Some((_, word)) = words.next() {
             out.push((slot.role, word.clone()));
         }

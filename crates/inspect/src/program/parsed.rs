@@ -139,7 +139,7 @@ impl Machine<'_> {
         let moves = || self.out.touches.iter().rev().take(MAX_MOVES).filter(|touch| touch.by == "mv");
         let source = moves().find(|touch| touch.effect == Effect::Delete);
         let own = |name: &str| self.files.contains_key(name) || name.starts_with("/tmp/");
-        !word.is_pattern()
+        !(word.is_pattern() || word.has_hole())
             && file(&path)
             && source.is_some_and(|source| {
                 let again = moves().any(|touch| touch.effect == Effect::Update && touch.name == path);

@@ -52,7 +52,7 @@ const ENVIRONMENT: &[&str] = &[
 
 /// Whether a list, separated by blanks, has the word.
 pub(super) fn has(list: &str, word: &str) -> bool {
-    list.split(' ').any(|one| one == word)
+    list.as_bytes().split(|byte| *byte == b' ').any(|one| one == word.as_bytes())
 }
 
 impl Machine<'_> {

@@ -38,6 +38,17 @@ impl Machine<'_> {
                 self.find(FindingKind::LoadsCode, format!("the variable {name}={shown} decides which code runs"));
             }
         }
+        if let Variable::Scalar(word) = &value
+            && harmless
+            && NAMES_COMMANDS.iter().any(|end| name.ends_with(end))
+            && !crate::shell::is_deep()
+        {
+            let shown = word.shown();
+            if shown.contains(' ') {
+                let inner = crate::shell::shell(&shown, self.context);
+                self.absorb_grave(inner);
+            }
+        }
         if let ("HISTFILE" | "HISTSIZE" | "HISTFILESIZE" | "SAVEHIST" | "HISTIGNORE", Variable::Scalar(word)) =
             (name, &value)
             && matches!(word.shown().as_str(), "" | "0" | "/dev/null" | "*")
@@ -67,6 +78,13 @@ impl Machine<'_> {
         }
     }
 }
+
+/// How variables end that name a command for somebody else to run: `BORG_PASSCOMMAND`, `P4EDITOR`, `SYSTEMD_PAGER` (the manuals of the
+/// programs).
+const NAMES_COMMANDS: &[&str] = &[
+    "COMMAND", "CMD", "EDITOR", "PAGER", "BROWSER", "ASKPASS", "SHELL", "WRAPPER", "LAUNCHER", "DIFF", "MERGE",
+    "HELPER", "HOOK", "EXEC", "PROGRAM", "_RSH", "_SSH",
+];
 
 /// Variables that say which compiler a build uses (GNU make manual, "Implicit Variables"; CMake and Cargo manuals).
 const COMPILERS: &[&str] = &[

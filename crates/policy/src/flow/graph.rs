@@ -452,7 +452,8 @@ fn paths_in(args: &Expr, deployment: &Deployment) -> Vec<String> {
     words.filter(|word| !member(word)).filter_map(|word| deployment.place().normalise(word).ok()).collect()
 }
 
-fn strings<'v>(value: &'v Value, out: &mut Vec<&'v str>) {
+/// The texts in a value.
+pub(crate) fn strings<'v>(value: &'v Value, out: &mut Vec<&'v str>) {
     match value {
         Value::String(text) => out.push(text),
         Value::Array(items) => items.iter().for_each(|item| strings(item, out)),

@@ -168,7 +168,10 @@ impl<'a> Grounds<'a> {
                 let named = || self.numbered(name, &number.to_string());
                 self.number(number.as_f64()?).or_else(named).map(Into::into)
             }
-            Value::Number(number) => self.numbered(name, &number.to_string()).map(Into::into),
+            Value::Number(number) => {
+                let number = number.to_string();
+                self.numbered(name, &number).or_else(|| self.by_number(&fold(name), &number)).map(Into::into)
+            }
             Value::String(text) => self.text(name, text, said).map(Into::into),
             Value::Null | Value::Array(_) | Value::Object(_) => None,
         }
@@ -258,17 +261,24 @@ impl<'a> Grounds<'a> {
             && word.len() > 2
             && !lists::has(NOT_THINGS, word)
             && matches!(after, "" | "to" | "is" | "and" | "as" | "on" | "in");
-        // "The deadline of 5340" for `job_no`: a long number, no year and no amount.
-        let amount = lists::has("eur euro euros usd gbp percent days hours minutes pieces kg km", after);
-        let year = text.len() == 4 && (text.starts_with("19") || text.starts_with("20"));
-        let by_number = name.ends_with("no") || name.ends_with("number") || name.ends_with("ref") || is_id(&name);
-        let own =
-            by_number && text.len() > 3 && !amount && !year && matches!(word, "for" | "of" | "to" | "on" | "job" | "");
         let called = one
-            || own
             || word.len() > 2
                 && name.split(['_', '-']).any(|part| part == word || word.strip_suffix('s') == Some(part));
-        called.then_some(range)
+        called.then_some(range).or_else(|| self.by_number(&name, &text))
+    }
+
+    /// A number of three digits or more, no year and no amount, by which the goal calls a thing: "1801, 1822 and 1840 are stale".
+    fn by_number(&self, name: &str, number: &str) -> Option<Range<usize>> {
+        let by_number = name.ends_with("no") || name.ends_with("number") || name.ends_with("ref") || is_id(name);
+        let range = find_whole(&self.goal, number).filter(|_| by_number && number.len() > 2)?;
+        let (before, after) = (self.goal.get(..range.start)?, self.goal.get(range.end..)?);
+        let next = after.trim_start().split(|c: char| !c.is_alphanumeric()).next().unwrap_or("");
+        let last = before.trim_end_matches(' ').rsplit(|c: char| !c.is_alphanumeric()).next()?;
+        let many = next.len() > 3 && next.ends_with('s') && !matches!(next, "needs" | "gets" | "goes");
+        let amount = many || lists::has("eur euro euros usd gbp percent days hours minutes pieces kg km", next);
+        let year = ("1980"..="2039").contains(&number) && number.len() == 4;
+        let named = !year || (before.ends_with('(') && after.starts_with(')')) || after.starts_with(':');
+        (named && !amount && (matches!(last, "and" | "for") || !lists::has(NOT_THINGS, last))).then_some(range)
     }
 
     /// A name, address, path or URL that the goal names as a whole.
@@ -288,6 +298,12 @@ impl<'a> Grounds<'a> {
             .filter(|one| one.contains(' ') && one.chars().all(|c| c.is_alphabetic() || c == ' '));
         if let Some(found) = one.and_then(whole) {
             return Some(found);
+        }
+        // "v3.3.0", of which people say "3.3.0".
+        if let Some(version) =
+            text.strip_prefix('v').filter(|rest| rest.contains('.') && !rest.contains(char::is_alphabetic))
+        {
+            return whole(version);
         }
         // "crew-2", of which people say "crew 2".
         if let Some((kind, number)) = text.split_once(['-', '_'])
@@ -546,6 +562,12 @@ mod tests {
             ("Put category G to 32", json!({"category": "G"})),
             ("Take one out of stock (-1)", json!({"delta": -1})),
             ("Merge #812", json!({"number": 812})),
+            ("1801, 1822 and 1840 are stale: close them", json!({"number": 1840})),
+            ("Reply to 2277 that it comes with 3.4", json!({"number": 2277})),
+            ("2318: was this fixed on main?", json!({"number": 2318})),
+            ("Put 1733 on the night shift and 1802 on the early one", json!({"staff_id": "1802"})),
+            ("Set the hours of Marek Dvorak (2031) to 30", json!({"staff_id": "2031"})),
+            ("Prepare the page of 3.3.0", json!({"tag": "v3.3.0"})),
             ("Book berth 7 from 2027-09-02T06:00Z", json!({"berth": "7", "from": "2027-09-02T06:00Z"})),
             ("Set the rule to 3", json!({"value": "3"})),
             ("Run the tests against PR 97", json!({"number": 97})),
@@ -592,6 +614,10 @@ mod tests {
             ("Put category G to 32", json!({"shelf": "G"})),
             ("Take 1 out of stock", json!({"delta": -1})),
             ("Merge 97 files", json!({"number": 97})),
+            ("Merge 970 files", json!({"number": 970})),
+            ("Pay 2277 to Ann", json!({"id": 2277})),
+            ("Close what is open since March 2031", json!({"number": 2031})),
+            ("Prepare the page of 13.3.0", json!({"tag": "v3.3.0"})),
             ("Book berth 7", json!({"hall": "7"})),
             ("Crew 21 shall look at it", json!({"crew": "crew-2"})),
             ("On 2 March get 9 chairs", json!({"start": "2026-03-02T09:00"})),

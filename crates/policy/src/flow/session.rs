@@ -165,8 +165,11 @@ impl Session {
         let own = [Some(&touch.name), touch.resolved.as_ref()];
         let own = !self.kept.is_empty()
             && own.into_iter().flatten().any(|name| self.kept.contains_key(&key(touch.kind, name)));
-        let level = touch.seen().filter(|_| own).map(|seen| deployment.secrecy(&seen));
-        kept.into_iter().fold(of_place(own, level, said), Label::join)
+        // What was written to a record is one of its fields: the others are what the house keeps.
+        let level = touch.seen().map_or(SecrecyLevel::Confidential, |seen| deployment.secrecy(&seen));
+        let internal = Label { readers: Readers::of(SecrecyLevel::Internal, deployment), ..said };
+        let said = if own && touch.seen().is_none() { internal } else { said };
+        kept.into_iter().fold(of_place(own, Some(level), said), Label::join)
     }
 
     /// Whether open data showed this name to the planner, as far as so many can be told apart. One with blanks in it, as account
@@ -233,7 +236,9 @@ impl Session {
                 let only = at.segments().iter().all(|segment| segment.parse::<usize>().is_err());
                 if label.level < Level::User {
                     let room = MAX_WORDS.saturating_sub(self.told.len());
-                    let urls = names(&text).filter(|name| name.contains("://"));
+                    // An address in brackets ends no name.
+                    let bracketed = text.split(['"', '\'', '<', '>', ' ', '\n']).filter(|word| word.contains("://["));
+                    let urls = names(&text).chain(bracketed).filter(|name| name.contains("://"));
                     let hosts = urls.filter_map(|name| Endpoint::of_url(name).ok()).map(|at| at.host.to_string());
                     // A path by the name of its file as well.
                     let files = names(&text).filter_map(|name| name.rsplit_once('/')).map(|(_, file)| file);

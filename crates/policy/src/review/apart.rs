@@ -1,14 +1,13 @@
 //! Steps that change or run something of which the goal has no word: whoever wants a mail answered has not asked for a migration.
 
 use countersign_plan::tool::{Effect, TargetKind};
-use countersign_plan::verdict::{Code, Decision, Reason};
+use countersign_plan::verdict::{Code, Reason};
 use serde_json::Value;
 
 use super::Request;
 use super::defaults::{below_workspace, is_product_of};
 use super::prepare::Prepared;
 use crate::effects::{By, Touch};
-use crate::flow::fill;
 use crate::paths::fold;
 
 /// What a line of a plan of several steps does that shares no word with the goal, to what no other step has to do with. A single action is
@@ -19,13 +18,11 @@ pub(super) fn check(request: &Request<'_>, steps: &[Prepared<'_>], i: usize) -> 
         step.derived.installs && step.derived.touches.iter().any(|touch| touch.name.starts_with("registry "));
     // "Do the actions that the mail has": what they are the mail says.
     request.pinned_goal.filter(|_| !packages && !step.goal.mentions("action task todo instruct"))?;
-    let args = fill(&step.args);
-    let line = match (args.get("command"), args.get("argv")) {
-        (Some(Value::String(line)), _) => line.clone(),
-        (_, Some(Value::Array(words))) => words.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" "),
+    let line = match (step.text("command"), step.given.get("argv")) {
+        (Some(line), _) => line.to_owned(),
+        (_, Some(Value::Array(_))) => step.list("argv").join(" "),
         // A file in the planner's own words; what others answered is put down somewhere.
-        _ if step.args.literal().is_some() => args.to_string(),
-        _ => return None,
+        _ => step.args.literal()?.to_string(),
     };
     let elsewhere = |name: &str| {
         let others = steps.iter().enumerate().filter(|(at, _)| *at != i).flat_map(|(_, other)| &other.derived.touches);
@@ -47,8 +44,7 @@ pub(super) fn check(request: &Request<'_>, steps: &[Prepared<'_>], i: usize) -> 
     let touch = Some(&step.derived.touches).filter(|_| !spoken(&line))?.iter().find(apart)?;
     let message =
         format!("it would {} {}, and nothing in it is anything of which the goal speaks", touch.effect, touch.name);
-    let reason = Reason::new(Code::GoalUnasked, Decision::RequireApproval, message);
-    Some(reason.fix("leave it out, or say it in the goal"))
+    Some(Reason::ask(Code::GoalUnasked, message).fix("leave it out, or say it in the goal"))
 }
 
 /// Whether it is more than a look, and neither for the time between nor made again by whoever builds. What a project runs to build and to

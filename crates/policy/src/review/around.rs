@@ -6,7 +6,7 @@
 use countersign_plan::pointer::Pointer;
 use countersign_plan::tool::{Driver, Effect, TargetKind};
 use countersign_plan::value::Expr;
-use countersign_plan::verdict::{Code, Decision, Reason};
+use countersign_plan::verdict::{Code, Reason};
 use serde_json::Value;
 use url::Url;
 
@@ -59,9 +59,8 @@ pub(super) fn check(prepared: &Prepared<'_>) -> Vec<Reason> {
         return Vec::new();
     }
     let mut reasons = Vec::new();
-    let args = fill(&prepared.args);
     let mut names = Vec::new();
-    gather(&args, &mut names);
+    gather(&prepared.given, &mut names);
     let url = requested(prepared);
     if let Some(url) = &url {
         names.extend(
@@ -69,7 +68,7 @@ pub(super) fn check(prepared: &Prepared<'_>) -> Vec<Reason> {
         );
     }
     // The columns that a statement sets.
-    if let Some(Value::String(sql)) = args.get("sql") {
+    if let Some(sql) = prepared.text("sql") {
         let columns = sql.split(|c: char| !(c.is_alphanumeric() || c == '_')).filter(|word| word.contains('_'));
         names.extend(columns.map(|column| (column.to_owned(), true)));
     }
@@ -80,8 +79,8 @@ pub(super) fn check(prepared: &Prepared<'_>) -> Vec<Reason> {
         .find_map(|(name, _)| claim(name).filter(|_| !said(name)).map(|c| (name, c)));
     if let Some((name, what)) = claims {
         let message = format!("`{name}` {what}, and the goal says nothing of it");
-        let reason = Reason::new(Code::ResourceDefences, Decision::RequireApproval, message);
-        reasons.push(reason.fix("leave it out: who approves is asked by the gate"));
+        reasons
+            .push(Reason::ask(Code::ResourceDefences, message).fix("leave it out: who approves is asked by the gate"));
     }
     reasons.extend(left_about(prepared));
     reasons.extend(url.as_ref().and_then(|url| by_address(prepared, url)));
@@ -107,7 +106,7 @@ fn unspoken_of(prepared: &Prepared<'_>, url: &Url) -> Option<Reason> {
     }
     let message =
         format!("the request would change something at {host}{}, and the goal says nothing of it", url.path());
-    Some(Reason::new(Code::DefaultAsk, Decision::RequireApproval, message).fix("name it in the goal, or leave it out"))
+    Some(Reason::ask(Code::DefaultAsk, message).fix("name it in the goal, or leave it out"))
 }
 
 /// What a name claims, if it does.
@@ -150,8 +149,7 @@ fn by_address(prepared: &Prepared<'_>, url: &Url) -> Option<Reason> {
     if effect == Effect::Admin && prepared.goal.ask_for("", effect) && is_said(prepared) {
         return None;
     }
-    let message = format!("by its address the request would {what} ({path})");
-    Some(Reason::new(Code::DefaultAsk, Decision::RequireApproval, message))
+    Some(Reason::ask(Code::DefaultAsk, format!("by its address the request would {what} ({path})")))
 }
 
 /// Whether the goal says every value that a request carries: "role viewer, scope lab".
@@ -164,8 +162,7 @@ fn is_said(prepared: &Prepared<'_>) -> bool {
             Value::Null | Value::Bool(_) | Value::Number(_) => true,
         }
     }
-    let args = fill(&prepared.args);
-    let Some(body) = args.get("body") else { return true };
+    let Some(body) = prepared.given.get("body") else { return true };
     let parsed = body.as_str().and_then(|text| serde_json::from_str(text).ok());
     all(parsed.as_ref().unwrap_or(body), &|text| prepared.goal.name(text))
 }
@@ -185,7 +182,7 @@ fn sets_going(prepared: &Prepared<'_>, path: &str) -> Option<Reason> {
     }
     let message =
         format!("by its address the request would {order} something ({path}), and the goal says nothing of it");
-    Some(Reason::new(Code::DefaultAsk, Decision::RequireApproval, message))
+    Some(Reason::ask(Code::DefaultAsk, message))
 }
 
 /// Credentials, by what a text says of itself, in a folder that everybody of the machine can read.
@@ -203,7 +200,7 @@ fn left_about(prepared: &Prepared<'_>) -> Option<Reason> {
         return None;
     }
     let message = format!("{} would hold {kind}, where everybody of this machine can read it", touch.name);
-    Some(Reason::new(Code::TextSecret, Decision::RequireApproval, message))
+    Some(Reason::ask(Code::TextSecret, message))
 }
 
 /// A request that has a service tell somebody of what happens from then on, where who that is comes from what a step answers.
@@ -214,7 +211,7 @@ fn told_of_events(prepared: &Prepared<'_>, url: &Url) -> Option<Reason> {
     body.references(&mut |_, reference| answered |= matches!(reference, Expr::From { .. }));
     (subscribes && answered).then(|| {
         let message = format!("{} would go on telling somebody whom the answer of a step names", url.path());
-        let reason = Reason::new(Code::FlowUntrustedControl, Decision::RequireApproval, message);
+        let reason = Reason::ask(Code::FlowUntrustedControl, message);
         reason.fix("write the receiver into the plan, or have the user give it with the goal")
     })
 }

@@ -62,7 +62,7 @@ fn list(request: &Request<'_>, root: &Touch, found: &mut Found, wanted: &dyn Fn(
     let below = request.facts.below(dir, wanted, LIMIT);
     if below.extent == Extent::Cut {
         let message = format!("there is more below {} than can be looked at", root.name);
-        found.reasons.push(Reason::new(Code::ResourceUnresolved, Decision::RequireApproval, message));
+        found.reasons.push(Reason::ask(Code::ResourceUnresolved, message));
     }
     below.hits
 }
@@ -113,11 +113,11 @@ fn taking(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch, found: 
         }
         if deployment.is_own_folder(&seen) || (changes && deployment.is_own_file(&seen)) {
             let message = format!("{path} below {} belongs to Countersign", touch.name);
-            found.reasons.push(Reason::new(Code::ResourceOwn, Decision::Block, message));
+            found.reasons.push(Reason::block(Code::ResourceOwn, message));
         }
         if !changes && deployment.is_restricted(&seen) {
             let message = format!("{path} below {} is restricted", touch.name);
-            found.reasons.push(Reason::new(Code::ResourceRestricted, Decision::RequireApproval, message));
+            found.reasons.push(Reason::ask(Code::ResourceRestricted, message));
         }
         if changes && let Some(pattern) = deployment.protected().path(&seen) {
             protected(request, prepared, touch, path, pattern, found);
@@ -129,15 +129,15 @@ fn taking(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch, found: 
     if as_written {
         if let Some(rule) = request.policy.denies_below(tool, group, touch.effect, &dir) {
             let message = format!("{} {} would take what is denied below it with it", touch.effect, touch.name);
-            found.reasons.push(Reason::new(Code::PolicyDeny, Decision::Block, message).by(rule.name()));
+            found.reasons.push(Reason::block(Code::PolicyDeny, message).by(rule.name()));
         }
         if deployment.has_own_below(&dir) {
             let message = format!("below {} lies what belongs to Countersign", touch.name);
-            found.reasons.push(Reason::new(Code::ResourceOwn, Decision::Block, message));
+            found.reasons.push(Reason::block(Code::ResourceOwn, message));
         }
         if !changes && deployment.has_restricted_below(&dir) {
             let message = format!("below {} lie restricted files", touch.name);
-            found.reasons.push(Reason::new(Code::ResourceRestricted, Decision::RequireApproval, message));
+            found.reasons.push(Reason::ask(Code::ResourceRestricted, message));
         }
         if changes && let Some(pattern) = deployment.protected().below(&dir) {
             protected(request, prepared, touch, pattern, pattern, found);
@@ -159,15 +159,15 @@ fn protected(
         None => None,
         Some(id) => match super::resources::covered(request, prepared, id, &[(one, path)]) {
             Ok(()) => {
-                let reason = Reason::new(Code::ResourceProtectedCovered, Decision::RequireApproval, message);
+                let reason = Reason::ask(Code::ResourceProtectedCovered, message);
                 found.reasons.push(reason);
                 return;
             }
             Err(refusal) => Some(refusal),
         },
     };
-    found.reasons.push(Reason::new(Code::ResourceProtected, Decision::Block, message));
+    found.reasons.push(Reason::block(Code::ResourceProtected, message));
     if let Some(refusal) = refusal {
-        found.reasons.push(Reason::new(Code::ChangeRequestInvalid, Decision::Block, refusal.to_string()));
+        found.reasons.push(Reason::block(Code::ChangeRequestInvalid, refusal.to_string()));
     }
 }

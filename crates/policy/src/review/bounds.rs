@@ -3,7 +3,7 @@
 use countersign_plan::confinement::Profile;
 use countersign_plan::draft::Privileges;
 use countersign_plan::tool::{Definition, Driver, Effect, TargetKind};
-use countersign_plan::verdict::{Code, Decision, Reason};
+use countersign_plan::verdict::{Code, Reason};
 
 use super::Request;
 use super::prepare::Prepared;
@@ -40,7 +40,7 @@ impl<'a> Bounds<'a> {
         };
         [read, write, connect, run, secrets].into_iter().any(large).then(|| {
             let message = format!("privileges list at most {MAX_ENTRIES} entries of at most {MAX_ENTRY} bytes");
-            Reason::new(Code::PolicyLimit, Decision::Block, message)
+            Reason::block(Code::PolicyLimit, message)
         })
     }
 
@@ -99,7 +99,7 @@ impl<'a> Bounds<'a> {
             let Ok(endpoint) = Endpoint::parse(entry) else { continue };
             if endpoint.port.is_none() {
                 let message = format!("`privileges.connect`: {entry} names no port, so that no program can reach it");
-                derived.findings.push(Reason::new(Code::PlanPrivilegeExcessive, Decision::RequireApproval, message));
+                derived.findings.push(Reason::ask(Code::PlanPrivilegeExcessive, message));
                 continue;
             }
             let standing = request.deployment.standing_of_host(&endpoint);
@@ -134,7 +134,7 @@ impl<'a> Bounds<'a> {
         let mut reasons = Vec::new();
         let mut exceed = |what: String| {
             let fix = "ask for it in `privileges`, or leave the key out to have it derived";
-            reasons.push(Reason::new(Code::PlanPrivilegeExceeded, Decision::Block, what).fix(fix));
+            reasons.push(Reason::block(Code::PlanPrivilegeExceeded, what).fix(fix));
         };
         let place = request.deployment.place();
         let Patterns { read, write } = patterns;
@@ -151,10 +151,7 @@ impl<'a> Bounds<'a> {
                     continue;
                 }
                 // The program that a step starts is the system's.
-                let started = || {
-                    let args = crate::flow::fill(&prepared.args);
-                    args.get("argv").and_then(|argv| argv.get(0)).is_some_and(|program| program == touch.name.as_str())
-                };
+                let started = || prepared.list("argv").first().is_some_and(|program| *program == touch.name);
                 if touch.effect == Effect::Read && seen.both(crate::paths::is_of_system) && started() {
                     continue;
                 }
@@ -218,7 +215,7 @@ impl<'a> Bounds<'a> {
         let mut reasons = Vec::new();
         let mut excess = |what: String| {
             let fix = "ask for what the steps name and no more";
-            reasons.push(Reason::new(Code::PlanPrivilegeExcessive, Decision::RequireApproval, what).fix(fix));
+            reasons.push(Reason::ask(Code::PlanPrivilegeExcessive, what).fix(fix));
         };
         let touches = || steps.iter().flat_map(|step| &step.derived.touches).filter(|touch| touch.by != By::View);
         let lists = [("read", &self.0.read, true), ("write", &self.0.write, false)];

@@ -44,7 +44,7 @@ pub(super) fn check(request: &Request<'_>, prepared: &Prepared<'_>) -> Vec<Reaso
     let Inspection { findings, unknowns, .. } = inspection.unwrap_or_default();
     for unread in unknowns {
         let message = format!("what leaves or is remembered was not read to its end: {}", unread.message);
-        reasons.push(Reason::new(Code::ExecuteUnanalysed, Decision::RequireApproval, message));
+        reasons.push(Reason::ask(Code::ExecuteUnanalysed, message));
     }
     for finding in findings {
         let message = |what: &str| format!("{what}: {}", finding.message);
@@ -53,17 +53,13 @@ pub(super) fn check(request: &Request<'_>, prepared: &Prepared<'_>) -> Vec<Reaso
                 let decision = if *standing > Standing::Internal { Decision::Block } else { Decision::RequireApproval };
                 Some(Reason::new(Code::TextSecret, decision, message(&format!("what goes to {name}"))))
             }
-            (FindingKind::Secret, None) => {
-                Some(Reason::new(Code::TextSecret, Decision::RequireApproval, message("what is remembered")))
+            (FindingKind::Secret, None) => Some(Reason::ask(Code::TextSecret, message("what is remembered"))),
+            (FindingKind::HiddenText, _) => {
+                Some(Reason::ask(Code::PlanHiddenText, message("what leaves hides something")))
             }
-            (FindingKind::HiddenText, _) => Some(Reason::new(
-                Code::PlanHiddenText,
-                Decision::RequireApproval,
-                message("what leaves hides something"),
-            )),
             (FindingKind::InjectedInstruction, _) if remembers => {
                 let what = message("what is remembered gives orders to whoever reads it");
-                Some(Reason::new(Code::TextInstructions, Decision::RequireApproval, what))
+                Some(Reason::ask(Code::TextInstructions, what))
             }
             _ => None,
         });
@@ -87,7 +83,7 @@ fn beside_goal(request: &Request<'_>, prepared: &Prepared<'_>, receiver: &str, t
     };
     texts.find(|text| crate::flow::speaks_of_else(goal, text) && !read(text))?;
     let message = format!("what goes to {receiver} speaks of nothing of which the goal does");
-    Some(Reason::new(Code::GoalUnasked, Decision::RequireApproval, message).fix("write what the goal wants said"))
+    Some(Reason::ask(Code::GoalUnasked, message).fix("write what the goal wants said"))
 }
 
 /// The farthest receiver.
@@ -111,8 +107,7 @@ fn restricted_name(request: &Request<'_>, text: &str, receiver: &str, standing: 
         path_like
             && deployment.place().normalise(word).is_ok_and(|path| deployment.is_restricted(&Seen::new(&path, None)))
     })?;
-    let message = format!("what goes to {receiver} speaks of the restricted file {named}");
-    Some(Reason::new(Code::FlowClearance, Decision::RequireApproval, message))
+    Some(Reason::ask(Code::FlowClearance, format!("what goes to {receiver} speaks of the restricted file {named}")))
 }
 
 /// An address that only data from outside named, in the planner's own words to somebody else: whoever wrote that data wants it passed on.
@@ -133,10 +128,7 @@ fn told_address(request: &Request<'_>, prepared: &Prepared<'_>, text: &str, rece
             && !fold(receiver).contains(&fold(host).into_owned())
     })?;
     let message = format!("what goes to {receiver} names {address}, which only data from outside says");
-    Some(
-        Reason::new(Code::FlowUntrustedControl, Decision::RequireApproval, message)
-            .fix("leave it out, or say it in the goal"),
-    )
+    Some(Reason::ask(Code::FlowUntrustedControl, message).fix("leave it out, or say it in the goal"))
 }
 
 /// The literal text of an expression.
@@ -190,12 +182,10 @@ fn remembered(prepared: &Prepared<'_>) -> Option<Reason> {
     }
     if more {
         let message = format!("the goal says what is to be remembered as `{key}`, and this says more");
-        let reason = Reason::new(Code::GoalUnasked, Decision::RequireApproval, message);
-        return Some(reason.fix("remember what the goal says"));
+        return Some(Reason::ask(Code::GoalUnasked, message).fix("remember what the goal says"));
     }
     let message = format!("the goal says what is to be remembered as `{key}`, and this is what was read somewhere");
-    let reason = Reason::new(Code::FlowUntrustedControl, Decision::RequireApproval, message);
-    Some(reason.fix("remember what the goal says"))
+    Some(Reason::ask(Code::FlowUntrustedControl, message).fix("remember what the goal says"))
 }
 
 /// Whether a text has a number that the goal does not have, or more than a few words of its own.
@@ -219,5 +209,5 @@ fn planted(request: &Request<'_>, prepared: &Prepared<'_>, texts: &[String]) -> 
         words.map(|word| word.trim_end_matches(['.', ':'])).filter(|w| w.contains('@') || w.contains("://"));
     let told = addresses.find(|word| request.session.was_told(word) && !prepared.goal.name(word))?;
     let message = format!("{told} comes out of a text from outside, and the goal wants nothing remembered");
-    Some(Reason::new(Code::FlowUntrustedControl, Decision::Block, message).fix("leave the step out"))
+    Some(Reason::block(Code::FlowUntrustedControl, message).fix("leave the step out"))
 }

@@ -3,7 +3,7 @@
 
 use countersign_plan::expect::{Condition, Expect};
 use countersign_plan::tool::{Effect, TargetKind};
-use countersign_plan::verdict::{Code, Decision, Reason};
+use countersign_plan::verdict::{Code, Reason};
 
 use super::Request;
 use super::prepare::Prepared;
@@ -32,6 +32,8 @@ pub(super) fn vacuous(steps: &[Prepared<'_>], i: usize) -> Vec<Reason> {
     }
     // Where the goal makes the act depend on what is found, that something is found says nothing.
     let strict = awaited && prepared.goal.ordered;
+    // What the goal makes an act depend on, compared after it.
+    let late = prepared.goal.conditional && !awaited && steps.iter().take(i).any(|step| step.has_effect());
     // What a later step takes up is looked for, and no check.
     let taken = || steps.iter().skip(i + 1).any(|step| takes(step, prepared));
     // "Count them before you do" wants a number, whatever it is.
@@ -44,7 +46,10 @@ pub(super) fn vacuous(steps: &[Prepared<'_>], i: usize) -> Vec<Reason> {
     };
     // That something new has a number is what shows that it is there.
     let creates = prepared.derived.touches.iter().any(|touch| touch.effect == Effect::Create && touch.by == By::Tool);
-    let made = |expect: &Expect| matches!(expect, Expect::Output { is: Condition::Exists(true), .. }) && creates;
+    let is_state = |at: &countersign_plan::pointer::Pointer| {
+        at.segments().last().is_some_and(|last| crate::lists::has("state status result ok success", last))
+    };
+    let made = |expect: &Expect| matches!(expect, Expect::Output { at, is: Condition::Exists(true) } if creates && !is_state(at));
     // That what is copied from is there says nothing of the copy.
     let source = |path: &str| {
         let touches = || prepared.derived.touches.iter().filter(|touch| touch.seen().is_some() && touch.by == By::Tool);
@@ -54,8 +59,7 @@ pub(super) fn vacuous(steps: &[Prepared<'_>], i: usize) -> Vec<Reason> {
         reads && !touches().filter(named).any(|touch| touch.changes()) && touches().any(|touch| touch.changes())
     };
     // That a record has the id by which it was looked up.
-    let args = crate::flow::fill(&prepared.args);
-    let own = |expect: &Expect| matches!(expect, Expect::Output { is: Condition::Equals(value), .. } if args.as_object().is_some_and(|args| args.values().any(|arg| arg == value)));
+    let own = |expect: &Expect| matches!(expect, Expect::Output { is: Condition::Equals(value), .. } if prepared.given.as_object().is_some_and(|args| args.values().any(|arg| arg == value)));
     let only_own =
         strict && !prepared.has_effect() && !prepared.step.expect.is_empty() && prepared.step.expect.iter().all(own);
     let of_itself = only_own.then(|| "that what was looked up is what was looked up".to_owned());
@@ -71,7 +75,9 @@ pub(super) fn vacuous(steps: &[Prepared<'_>], i: usize) -> Vec<Reason> {
             Some(format!("of {} exit codes", codes.len()))
         }
         // What compares says with 1 that it differs (cmp(1), diff(1), grep(1), test(1)).
-        Expect::ExitCode(codes) if strict && codes.contains(&0) && codes.contains(&1) && compares(prepared) => {
+        Expect::ExitCode(codes)
+            if (strict || late) && codes.contains(&0) && codes.contains(&1) && compares(prepared) =>
+        {
             Some("of 0 and 1, which is what a comparison ends with,".to_owned())
         }
         Expect::Output { at, is: Condition::Matches(regex) } if strict && is_wider(regex.as_str(), prepared) => {
@@ -85,7 +91,7 @@ pub(super) fn vacuous(steps: &[Prepared<'_>], i: usize) -> Vec<Reason> {
     let other = prepared.step.expect.iter().filter_map(|expect| match expect {
         Expect::FileDigest { path, sha256 } if prepared.goal.give_other_digests(&sha256.hex()) => {
             let message = format!("{path} is expected to have another SHA-256 than the goal gives");
-            Some(Reason::new(Code::PlanExpectVacuous, Decision::RequireApproval, message))
+            Some(Reason::ask(Code::PlanExpectVacuous, message))
         }
         _ => None,
     });
@@ -97,7 +103,7 @@ pub(super) fn vacuous(steps: &[Prepared<'_>], i: usize) -> Vec<Reason> {
             let message =
                 format!("the expectation {what} always holds, so that nothing stops the plan after a failure");
             let fix = "expect what shows that the step did its work, or leave it out for exit code 0 and status 2xx";
-            Reason::new(Code::PlanExpectVacuous, Decision::RequireApproval, message).fix(fix)
+            Reason::ask(Code::PlanExpectVacuous, message).fix(fix)
         })
         .chain(other)
         .collect()
@@ -125,17 +131,14 @@ fn is_awaited(steps: &[Prepared<'_>], i: usize, is: impl Fn(&Prepared<'_>) -> bo
 
 /// Whether a step runs a program that only compares, or looks something up.
 fn compares(prepared: &Prepared<'_>) -> bool {
-    let args = crate::flow::fill(&prepared.args);
-    let line = args.get("command").and_then(serde_json::Value::as_str).and_then(|line| line.split_whitespace().next());
-    let argv = args.get("argv").and_then(|argv| argv.get(0)).and_then(serde_json::Value::as_str);
-    let program = line.or(argv).map(|name| name.rsplit('/').next().unwrap_or(name));
+    let line = prepared.text("command").and_then(|line| line.split_whitespace().next());
+    let program = line.or(prepared.list("argv").first().copied()).map(|name| name.rsplit('/').next().unwrap_or(name));
     matches!(program, Some("cmp" | "diff" | "grep" | "test" | "[" | "sha256sum" | "md5sum" | "sha1sum" | "comm"))
 }
 
 /// A line that ends well however its program ends.
 fn waved_through(prepared: &Prepared<'_>) -> Option<String> {
-    let args = crate::flow::fill(&prepared.args);
-    let line = args.get("command")?.as_str()?.trim_end_matches([' ', ';', '\n']);
+    let line = prepared.text("command")?.trim_end_matches([' ', ';', '\n']);
     let words: Vec<&str> = line.split_whitespace().collect();
     let always =
         matches!(words.as_slice(), [.., "||", "true" | ":"] | [.., "||", "exit", "0"] | [.., ";", "true" | ":"])
@@ -152,8 +155,7 @@ fn waved_through(prepared: &Prepared<'_>) -> Option<String> {
 fn only_printed(prepared: &Prepared<'_>, taken: impl Fn() -> bool) -> Option<String> {
     const SHOWING: &[&str] =
         &["cat", "tee", "head", "tail", "wc", "sort", "uniq", "tr", "cut", "nl", "column", "less", "echo"];
-    let args = crate::flow::fill(&prepared.args);
-    let line = args.get("command")?.as_str()?.trim();
+    let line = prepared.text("command")?.trim();
     let succeeds = |expect: &Expect| matches!(expect, Expect::ExitCode(codes) if codes.contains(&0));
     if !prepared.step.expect.iter().all(succeeds) {
         return None;
@@ -206,14 +208,17 @@ pub(super) fn unchecked_digest(steps: &[Prepared<'_>]) -> Option<Reason> {
                 Expect::Output { is: Condition::Matches(regex), .. } => regex.as_str().to_lowercase().contains(hex),
                 _ => false,
             });
-            expected || crate::flow::fill(&step.args).to_string().to_lowercase().contains(hex)
+            expected || step.given.to_string().to_lowercase().contains(hex)
         })
     };
     let missing = given.find(|hex| !compared(hex))?;
     let acts = steps.iter().find(|step| step.has_effect())?;
     let message = format!("the goal gives the digest {missing}, and no step compares anything with it");
-    let reason = Reason::new(Code::PlanExpectVacuous, Decision::RequireApproval, message).at(&acts.step.id);
-    Some(reason.fix("expect the file to have that sha256 before it is used"))
+    Some(
+        Reason::ask(Code::PlanExpectVacuous, message)
+            .at(&acts.step.id)
+            .fix("expect the file to have that sha256 before it is used"),
+    )
 }
 
 /// Where the goal makes an act depend on something: a check that waits for the act, and none that could stop it before.
@@ -248,8 +253,7 @@ pub(super) fn checked_too_late(steps: &[Prepared<'_>]) -> Option<Reason> {
             && (touch.seen().is_none() || touch.effect == Effect::Delete || touch.by == By::Git)
     };
     let prepares = |step: &Prepared<'_>| {
-        let args = crate::flow::fill(&step.args);
-        let verb = args.get("args").and_then(|args| args.get(0)).and_then(serde_json::Value::as_str).unwrap_or("");
+        let verb = step.list("args").first().copied().unwrap_or("");
         step.step.action.as_str() == "git"
             && matches!(verb, "switch" | "checkout" | "branch" | "add" | "stash" | "fetch")
     };
@@ -278,8 +282,7 @@ pub(super) fn checked_too_late(steps: &[Prepared<'_>]) -> Option<Reason> {
     };
     let (act, late) = steps.iter().enumerate().filter(acts).find_map(|(at, act)| late(at, act))?;
     let message = format!("`{late}` checks only after `{act}`, and the goal makes that depend on it");
-    let reason = Reason::new(Code::PlanOrder, Decision::RequireApproval, message).at(&late);
-    Some(reason.fix("check first, act last"))
+    Some(Reason::ask(Code::PlanOrder, message).at(&late).fix("check first, act last"))
 }
 
 /// What a step is about, as a goal may name it: what its tool touches, and the program or script that it runs.
@@ -318,7 +321,7 @@ pub(super) fn looks_elsewhere(steps: &[Prepared<'_>], i: usize) -> bool {
     let looks = |before: &Prepared<'_>| {
         let told = before.step.expect.iter().any(|expect| cannot_fail(expect, true).is_none());
         let runs = before.derived.touches.iter().any(|touch| touch.effect == Effect::Execute);
-        let line = fold(&crate::flow::fill(&before.args).to_string()).into_owned();
+        let line = fold(&before.given.to_string()).into_owned();
         let expected = || {
             before
                 .step
@@ -356,8 +359,10 @@ pub(super) fn word_unseen(steps: &[Prepared<'_>], i: usize) -> Option<Reason> {
         "the goal waits for somebody's word before `{}`, and no step before it looks whether it is there",
         step.step.action
     );
-    let reason = Reason::new(Code::PlanOrder, Decision::RequireApproval, message);
-    Some(reason.fix("expect the word before, or act in a plan of its own once it is there"))
+    Some(
+        Reason::ask(Code::PlanOrder, message)
+            .fix("expect the word before, or act in a plan of its own once it is there"),
+    )
 }
 
 /// Where the goal makes an act depend on something: an act before which neither the plan nor the session has looked at anything.
@@ -394,8 +399,7 @@ pub(super) fn condition_unseen(request: &Request<'_>, steps: &[Prepared<'_>], i:
     }
     let message =
         format!("the goal makes `{}` depend on something, and nothing before it looks at anything", step.step.action);
-    let reason = Reason::new(Code::PlanOrder, Decision::RequireApproval, message);
-    Some(reason.fix("look first, and expect what the goal waits for"))
+    Some(Reason::ask(Code::PlanOrder, message).fix("look first, and expect what the goal waits for"))
 }
 
 /// In words, why no outcome fails this. `strict` asks for more than that there is an outcome.
@@ -494,8 +498,5 @@ pub(super) fn evidence(steps: &[Prepared<'_>], i: usize) -> Option<Reason> {
         return None;
     }
     let message = format!("{} is what the goal waits for, and the plan itself writes it", file.name);
-    Some(
-        Reason::new(Code::PlanExpectVacuous, Decision::RequireApproval, message)
-            .fix("leave it to whoever is to write it"),
-    )
+    Some(Reason::ask(Code::PlanExpectVacuous, message).fix("leave it to whoever is to write it"))
 }

@@ -169,9 +169,7 @@ fn ask(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> Option<
 }
 
 pub(super) fn is_helper(request: &Request<'_>, prepared: &Prepared<'_>) -> bool {
-    prepared.tool.is_some_and(|tool| {
-        flow::helper_tools(request.manifest, tool.definition(), &flow::fill(&prepared.args)).is_some()
-    })
+    prepared.tool.is_some_and(|tool| flow::helper_tools(request.manifest, tool.definition(), &prepared.given).is_some())
 }
 
 /// Code that nobody looked at: a program of the system, the project's own build and tests, a script. It runs in the sandbox, with
@@ -299,7 +297,7 @@ fn migrates_as_asked(prepared: &Prepared<'_>, touch: &Touch) -> bool {
     let ordered = goal.want_more_than_a_look()
         && goal.speak_of("migrat seed fixture")
         && goal.order("appl run upgrad bring roll reset execut migrate seed load creat");
-    let line = paths::fold(&flow::fill(&prepared.args).to_string()).into_owned();
+    let line = paths::fold(&prepared.given.to_string()).into_owned();
     let live = goal.mentions("prod production live") || ["prod", "live"].iter().any(|place| line.contains(place));
     migrates && ordered && !live
 }
@@ -388,7 +386,7 @@ fn is_in_between(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) 
 
 /// Whether a line of `find` removes what is younger than a time (find(1), "-mtime", "Numeric arguments").
 fn takes_the_younger(prepared: &Prepared<'_>) -> bool {
-    let args = flow::fill(&prepared.args);
+    let args = &prepared.given;
     let line = args.to_string();
     let younger = ["-mtime -", "-mmin -", "-ctime -", "-atime -", "-mtime\",\"-", "-mmin\",\"-"];
     let other_way = ["! -mtime", "-not -mtime", "! -mmin", "-not -mmin"];
@@ -468,7 +466,7 @@ fn removal(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> Opt
     // "Delete empty files", wherever they are; who names a place means that one.
     let picks = || {
         let anywhere = || prepared.goal.paths().next().is_none();
-        touch.name.ends_with("/**") && (anywhere() || picks_by_name(&flow::fill(&prepared.args).to_string()))
+        touch.name.ends_with("/**") && (anywhere() || picks_by_name(&prepared.given.to_string()))
     };
     if request.deployment.workspace().iter().any(|root| root == whole) && touch.by != By::Git && !picks() {
         return by_rule(Code::DefaultAsk, format!("{} is the whole workspace", touch.name));
@@ -493,10 +491,7 @@ fn removal(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> Opt
         );
     }
     let many = touch.pattern || (touch.recursive && touch.by == By::Command);
-    if many
-        && touch.by != By::Git
-        && prepared.goal.removes_other_kinds(&touch.name, &crate::flow::fill(&prepared.args).to_string())
-    {
+    if many && touch.by != By::Git && prepared.goal.removes_other_kinds(&touch.name, &prepared.given.to_string()) {
         return by_rule(
             Code::DefaultAsk,
             format!("the goal asks for the removal of another kind of files than {}", touch.name),
@@ -505,7 +500,7 @@ fn removal(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> Opt
     let all_of = below_workspace(request, touch.name.trim_end_matches(['*', '/']));
     if many
         && touch.by != By::Git
-        && let Some(left) = prepared.goal.spared_and_taken(all_of, &crate::flow::fill(&prepared.args).to_string())
+        && let Some(left) = prepared.goal.spared_and_taken(all_of, &touch.name, &prepared.given.to_string())
     {
         return by_rule(Code::DefaultAsk, format!("the goal has {left} left, and the line does not leave it out"));
     }

@@ -1,7 +1,8 @@
 //! Small edits of a file by `sed`, of which the goal says all that they put in.
 
+use countersign_plan::verdict::{Code, Reason};
+
 use super::prepare::Prepared;
-use crate::flow::fill;
 use crate::lists::has;
 use crate::paths::fold;
 
@@ -22,10 +23,6 @@ pub(super) fn are_said(prepared: &Prepared<'_>) -> bool {
     let known = prepared.derived.called.iter().all(|program| has(LOOKING, program));
     let Some(all) = substitutions(prepared).filter(|all| spoken && known && !all.is_empty()) else { return false };
     all.iter().all(|one| {
-        let words = |text: &str| -> Vec<String> {
-            let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
-            words.map(|word| fold(word).into_owned()).collect()
-        };
         let (old, new) = (words(&one.old), words(&one.new));
         let wanted = new.iter().filter(|word| !old.contains(word)).count();
         // What stays, stays in its order.
@@ -39,11 +36,30 @@ pub(super) fn are_said(prepared: &Prepared<'_>) -> bool {
     })
 }
 
+/// Of several substitutions one that puts in what the goal says, and another of which it says nothing: "keep the trail for 400 days", and the
+/// same line switches it off.
+pub(super) fn beyond(prepared: &Prepared<'_>) -> Option<Reason> {
+    let all = substitutions(prepared).filter(|all| all.len() > 1)?;
+    let said = |one: &Substitution| {
+        let old = words(&one.old);
+        let mut new = words(&one.new).into_iter().filter(|word| !old.contains(word)).peekable();
+        new.peek().is_none() || new.any(|word| prepared.goal.say_word(&word))
+    };
+    all.iter().find(|one| said(one))?;
+    let other = all.iter().find(|one| !said(one))?;
+    let message = format!("the line also puts in `{}`, of which the goal says nothing", other.new);
+    Some(Reason::ask(Code::GoalUnasked, message).fix("leave it out, or say it in the goal"))
+}
+
+fn words(text: &str) -> Vec<String> {
+    let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    words.map(|word| fold(word).into_owned()).collect()
+}
+
 /// The substitutions of `sed` in a line or a list of words; nothing where it may hold another script.
 fn substitutions(prepared: &Prepared<'_>) -> Option<Vec<Substitution>> {
-    let args = fill(&prepared.args);
-    let scripts: Vec<&str> = if let Some(words) = args.get("argv").and_then(serde_json::Value::as_array) {
-        let words: Vec<&str> = words.iter().filter_map(serde_json::Value::as_str).collect();
+    let words = prepared.list("argv");
+    let scripts: Vec<&str> = if !words.is_empty() {
         let options = words.iter().filter(|word| word.starts_with('-'));
         if words.first() != Some(&"sed") || !options.clone().all(|one| has("-i -E -r -s -e", one)) {
             return None;
@@ -54,7 +70,7 @@ fn substitutions(prepared: &Prepared<'_>) -> Option<Vec<Substitution>> {
         let at = if given.is_empty() { first().into_iter().collect() } else { given };
         at.into_iter().filter_map(|at| words.get(at).copied()).collect()
     } else {
-        let line = args.get("command")?.as_str()?;
+        let line = prepared.text("command")?;
         let quote = if line.contains('\'') { '\'' } else { '"' };
         let parts: Vec<&str> = line.split(quote).collect();
         let bare: Vec<Vec<&str>> = parts.iter().step_by(2).map(|part| part.split_whitespace().collect()).collect();

@@ -203,7 +203,7 @@ fn what_is_read(request: &Request<'_>, read: &Prepared<'_>) -> String {
     let below = |path: &str| roots.iter().find_map(|root| path.strip_prefix(root.as_str())).unwrap_or(path).to_owned();
     let paths: Vec<String> =
         read.derived.touches.iter().filter_map(Touch::seen).map(|seen| below(seen.written())).collect();
-    let call = if paths.is_empty() { fill(&read.args).to_string() } else { paths.join(" ") };
+    let call = if paths.is_empty() { read.given.to_string() } else { paths.join(" ") };
     format!("{} {call}", read.step.action)
 }
 
@@ -279,7 +279,7 @@ pub(super) fn runs_what_outsiders_wrote(flow: &Flow, steps: &[Prepared<'_>], i: 
     };
     let touch = step.derived.touches.iter().filter(run).find(|touch| written(&touch.name))?;
     let message = format!("{} is run, and holds what somebody outside wrote", touch.name);
-    Some(Reason::new(Code::ExecuteWritten, Decision::Block, message).fix("run nothing that a text from outside says"))
+    Some(Reason::block(Code::ExecuteWritten, message).fix("run nothing that a text from outside says"))
 }
 
 /// What flow says about a step.

@@ -14,8 +14,8 @@ use super::prepare::Prepared;
 use super::scope::StepScope;
 use super::totals::{self, Total, Totals};
 use super::{
-    Request, apart, around, below, carried, checks, goal, leaving, lever, likeness, loosened, packages, resources,
-    rewritten, served, sources, structure, threats, undoing, vouched,
+    Request, apart, around, below, carried, checks, edits, goal, leaving, lever, likeness, loosened, packages,
+    resources, rewritten, served, sources, structure, threats, undoing, vouched,
 };
 use crate::condition::Scope;
 use crate::effects::{self, By, Scene};
@@ -92,7 +92,7 @@ pub(super) fn step(view: &View<'_, '_>, i: usize) -> Judged {
             && (prepared.step.irreversible || !defaults::is_scratch_work(request, prepared))
         {
             let message = format!("nothing takes `{}` back", prepared.step.action);
-            judged.reasons.push(Reason::new(Code::PlanIrreversible, Decision::RequireApproval, message));
+            judged.reasons.push(Reason::ask(Code::PlanIrreversible, message));
         }
         judged.reasons.extend(flow::check(request, &view.flow, prepared));
         judged.reasons.extend(flow::runs_what_outsiders_wrote(&view.flow, steps, i));
@@ -103,9 +103,11 @@ pub(super) fn step(view: &View<'_, '_>, i: usize) -> Judged {
         judged.reasons.extend(expectations(request, prepared));
         judged.reasons.extend(checks::vacuous(steps, i));
         judged.reasons.extend(request.pinned_goal.and_then(|goal| loosened::loosened(prepared, goal)));
-        judged.reasons.extend(threats::slipped_in(steps, i));
+        judged.reasons.extend(threats::slipped_in(request, steps, i));
         judged.reasons.extend(packages::repointed(steps, i));
         judged.reasons.extend(threats::erased(prepared));
+        judged.reasons.extend(threats::through_a_link(steps, i));
+        judged.reasons.extend(edits::beyond(prepared));
         judged.reasons.extend(packages::from_elsewhere(request, prepared));
         judged.reasons.extend(packages::beside_the_named(request, prepared));
         judged.reasons.extend(packages::from_nowhere(request, prepared));
@@ -117,7 +119,7 @@ pub(super) fn step(view: &View<'_, '_>, i: usize) -> Judged {
         judged.reasons.extend(totals::other_currency(prepared));
         judged.reasons.extend(threats::more_committed(prepared));
         judged.reasons.extend(sources::unnamed(request, steps, i));
-        judged.reasons.extend(sources::more_than_figures(prepared));
+        judged.reasons.extend(sources::more_than_figures(steps, i));
         judged.reasons.extend(sources::attached(request, prepared));
         judged.reasons.extend(sources::other_record(request, steps, i));
         judged.reasons.extend(checks::word_unseen(steps, i));
@@ -187,16 +189,16 @@ fn rules(request: &Request<'_>, prepared: &Prepared<'_>, total: Total, judged: &
     let reasons = &mut judged.reasons;
     for (rule, why) in &matches.diagnostics {
         let message = format!("the rule `{rule}` could not be evaluated: {why}");
-        reasons.push(Reason::new(Code::PolicyDiagnostic, Decision::Block, message).by(rule));
+        reasons.push(Reason::block(Code::PolicyDiagnostic, message).by(rule));
     }
     for rule in &matches.deny {
         let message = format!("the rule `{}` denies {}", rule.name(), prepared.step.action);
-        reasons.push(Reason::new(Code::PolicyDeny, Decision::Block, message).by(rule.name()));
+        reasons.push(Reason::block(Code::PolicyDeny, message).by(rule.name()));
     }
     for rule in &matches.deny_open {
         let message =
             format!("the rule `{}` may deny {} once its arguments are known", rule.name(), prepared.step.action);
-        reasons.push(Reason::new(Code::PolicyDeny, Decision::RequireApproval, message).by(rule.name()));
+        reasons.push(Reason::ask(Code::PolicyDeny, message).by(rule.name()));
     }
     for rule in &matches.verify {
         verify(request, rule, prepared, judged);
@@ -268,7 +270,7 @@ fn expectations(request: &Request<'_>, prepared: &Prepared<'_>) -> Vec<Reason> {
         let name = match request.deployment.place().normalise(path) {
             Ok(name) => name,
             Err(e) => {
-                reasons.push(Reason::new(Code::PlanHiddenText, Decision::Block, format!("an expected path: {e}")));
+                reasons.push(Reason::block(Code::PlanHiddenText, format!("an expected path: {e}")));
                 continue;
             }
         };
@@ -276,15 +278,15 @@ fn expectations(request: &Request<'_>, prepared: &Prepared<'_>) -> Vec<Reason> {
         let seen = Seen::new(&name, fact.resolved.as_deref());
         if request.deployment.is_own_folder(&seen) {
             let message = format!("an expectation looks at {name}, which belongs to Countersign");
-            reasons.push(Reason::new(Code::ResourceOwn, Decision::Block, message));
+            reasons.push(Reason::block(Code::ResourceOwn, message));
         }
         if seen.either(paths::is_kernel) {
             let message = format!("an expectation looks at {name}, which is no file");
-            reasons.push(Reason::new(Code::ResourceKernel, Decision::RequireApproval, message));
+            reasons.push(Reason::ask(Code::ResourceKernel, message));
         }
         if request.deployment.is_restricted(&seen) {
             let message = format!("an expectation looks at {name}, which is restricted");
-            reasons.push(Reason::new(Code::ResourceRestricted, Decision::RequireApproval, message));
+            reasons.push(Reason::ask(Code::ResourceRestricted, message));
         }
         let read = Use { effect: Effect::Read, kind: TargetKind::File, path: Some(seen), endpoint: None };
         let action = Action { tool: "read_file", group: Some("files"), uses: &[read] };
@@ -292,7 +294,7 @@ fn expectations(request: &Request<'_>, prepared: &Prepared<'_>) -> Vec<Reason> {
         // The paths of rules are what counts here: a condition over other arguments cannot be asked.
         for rule in request.policy.decide(&action, &[&scope]).deny {
             let message = format!("an expectation looks at {name}, which the rule `{}` denies", rule.name());
-            reasons.push(Reason::new(Code::PolicyDeny, Decision::Block, message).by(rule.name()));
+            reasons.push(Reason::block(Code::PolicyDeny, message).by(rule.name()));
         }
     }
     reasons
@@ -319,6 +321,7 @@ fn rollback(request: &Request<'_>, patterns: &Patterns, steps: &[Prepared<'_>], 
         step: &step,
         tool: Some(tool),
         derived: effects::derive(tool.definition(), &args, scene),
+        given: crate::flow::fill(&args),
         args,
         // Taking back is itself the way back.
         reversible_by: super::ReversibleBy::Action,

@@ -2,12 +2,12 @@
 //! repository on the same host.
 
 use countersign_plan::tool::Effect;
-use countersign_plan::verdict::{Code, Decision, Reason};
-use serde_json::Value;
+use countersign_plan::verdict::{Code, Reason};
 
 use super::Request;
 use super::prepare::Prepared;
 use crate::effects::{By, Touch};
+use crate::flow::strings;
 use crate::paths::fold;
 
 /// A file that is copied, moved, removed or sent, where the goal names one of that name in another folder.
@@ -50,10 +50,7 @@ pub(super) fn other_file(steps: &[Prepared<'_>], prepared: &Prepared<'_>) -> Opt
     };
     let (touch, named) = taken.find_map(|touch| Some((touch, other(touch)?)))?;
     let message = format!("{} is taken, and the goal names {named}", touch.name);
-    Some(
-        Reason::new(Code::GoalUnasked, Decision::RequireApproval, message)
-            .fix("name the file that is meant in the goal"),
-    )
+    Some(Reason::ask(Code::GoalUnasked, message).fix("name the file that is meant in the goal"))
 }
 
 /// Of two files that differ by a word ("heron-draft.csv", "heron-final.csv"), the other one than the goal says of this act: "mail the final
@@ -79,29 +76,23 @@ pub(super) fn other_of_two(steps: &[Prepared<'_>], i: usize) -> Option<Reason> {
         return None;
     }
     let message = format!("the goal says this of the {theirs} one, and {} is the {ours} one", touch.name);
-    Some(Reason::new(Code::GoalUnasked, Decision::RequireApproval, message).fix("take the one that the goal says"))
+    Some(Reason::ask(Code::GoalUnasked, message).fix("take the one that the goal says"))
 }
 
 /// Somebody or something else than the goal names: "not to be mixed up with Nordlab Plastics", Sunil Bose for Sunita Bose.
 pub(super) fn other_name(step: &Prepared<'_>) -> Option<Reason> {
-    let args = crate::flow::fill(&step.args);
-    let texts = args.as_object()?.values().filter_map(serde_json::Value::as_str);
     // Who is looked up is somebody; a subject of a mail is none.
     let capital = |text: &str| text.split(' ').all(|word| word.starts_with(char::is_uppercase));
     let namesake = |text: &str| !step.has_effect() && capital(text) && step.goal.names_namesake(text);
-    let name = texts.filter(|text| text.len() <= 64).find(|text| step.goal.warns_of(text) || namesake(text))?;
+    let name = step.texts().filter(|text| text.len() <= 64).find(|text| step.goal.warns_of(text) || namesake(text))?;
     let message = format!("the goal means somebody or something else than {name}");
-    Some(Reason::new(Code::GoalUnasked, Decision::RequireApproval, message).fix("take the name that the goal gives"))
+    Some(Reason::ask(Code::GoalUnasked, message).fix("take the name that the goal gives"))
 }
 
 /// A record that is looked up for what a later step does, where the goal names one of that kind that no step takes: D-40521 for D-40512.
 pub(super) fn other_record(request: &Request<'_>, steps: &[Prepared<'_>], i: usize) -> Option<Reason> {
     let step = steps.get(i)?;
-    let texts = |step: &Prepared<'_>| {
-        let args = crate::flow::fill(&step.args);
-        let texts = args.as_object().into_iter().flatten().filter_map(|(_, value)| value.as_str());
-        texts.map(|text| fold(text).into_owned()).collect::<Vec<_>>()
-    };
+    let texts = |step: &Prepared<'_>| step.texts().map(|text| fold(text).into_owned()).collect::<Vec<_>>();
     let taken =
         |read: &Prepared<'_>| steps.iter().any(|other| other.has_effect() && super::threats::takes(other, read));
     if step.has_effect() || !taken(step) {
@@ -120,7 +111,7 @@ pub(super) fn other_record(request: &Request<'_>, steps: &[Prepared<'_>], i: usi
     let left =
         step.goal.tokens().find(|token| alike(token, &looked) && !all.iter().any(|text| text.contains(*token)))?;
     let message = format!("{looked} is looked up, and the goal names {left}, which no step takes");
-    Some(Reason::new(Code::GoalUnasked, Decision::RequireApproval, message).fix("take the one that the goal names"))
+    Some(Reason::ask(Code::GoalUnasked, message).fix("take the one that the goal names"))
 }
 
 /// What a record that was looked up has as its own name, where the goal wants that record left as it is: "her husband D-3309 stays".
@@ -129,11 +120,8 @@ pub(super) fn kept_record(steps: &[Prepared<'_>], i: usize) -> Option<Reason> {
     let target = step.tool?.definition().target.arg.as_ref()?;
     let Some(countersign_plan::value::Expr::From { step: from, .. }) = step.step.args.at(target) else { return None };
     let read = steps.iter().take(i).find(|read| read.step.id == from && !read.has_effect())?;
-    let args = crate::flow::fill(&read.args);
-    let mut texts = args.as_object()?.values().filter_map(Value::as_str);
-    let kept = texts.find(|text| step.goal.keeps(text))?;
-    let message = format!("the goal wants {kept} left as it is");
-    Some(Reason::new(Code::GoalForbidden, Decision::RequireApproval, message).fix("leave the step out"))
+    let kept = read.texts().find(|text| step.goal.keeps(text))?;
+    Some(Reason::ask(Code::GoalForbidden, format!("the goal wants {kept} left as it is")).fix("leave the step out"))
 }
 
 /// One of several that the goal names and leaves open, "pay the open one", which the plan picked before anybody looked.
@@ -144,13 +132,11 @@ pub(super) fn picked_unseen(steps: &[Prepared<'_>], i: usize) -> Option<Reason> 
         return None;
     }
     let named: Vec<&str> = step.goal.tokens().filter(|token| numbered(token).is_some()).collect();
-    let args = crate::flow::fill(&step.args);
-    let texts = args.as_object()?.values().filter_map(Value::as_str).map(|text| fold(text).into_owned());
-    let picked = texts.into_iter().find(|text| named.contains(&text.as_str()))?;
+    let picked = step.texts().map(|text| fold(text).into_owned()).find(|text| named.contains(&text.as_str()))?;
     let kind = numbered(&picked)?.0.to_owned();
     named.iter().find(|other| **other != picked && numbered(other).is_some_and(|(own, _)| own == kind))?;
     let message = format!("the goal leaves open which one is meant, and the plan says {picked}");
-    Some(Reason::new(Code::GoalUnasked, Decision::RequireApproval, message).fix("say in the goal which one is meant"))
+    Some(Reason::ask(Code::GoalUnasked, message).fix("say in the goal which one is meant"))
 }
 
 /// The words by which two names of files differ, if it is one word of each.
@@ -175,19 +161,14 @@ pub(super) fn other_content(steps: &[Prepared<'_>], i: usize) -> Option<Reason> 
     let stem = base.split('.').next()?;
     let (kind, number) = numbered(stem)?;
     let read: Vec<&Prepared<'_>> = steps.iter().take(i).filter(|before| super::threats::takes(step, before)).collect();
-    let ids = read.iter().flat_map(|read| {
-        let args = crate::flow::fill(&read.args);
-        let texts = args.as_object().into_iter().flatten().filter_map(|(_, value)| value.as_str());
-        texts.map(|text| fold(text).into_owned()).collect::<Vec<_>>()
-    });
-    let ids: Vec<String> = ids.collect();
+    let ids: Vec<String> = read.iter().flat_map(|read| read.texts()).map(|text| fold(text).into_owned()).collect();
     let same = |id: &String| numbered(id).is_some_and(|(own, _)| own == kind);
     let other = ids.iter().find(|id| same(id) && numbered(id).is_some_and(|(_, n)| n != number))?;
     if ids.iter().any(|id| id == stem) || !step.goal.name(stem) || !step.goal.name(other) {
         return None;
     }
     let message = format!("{} would hold what was read of {other}", file.name);
-    Some(Reason::new(Code::GoalUnasked, Decision::RequireApproval, message).fix("keep what the name says"))
+    Some(Reason::ask(Code::GoalUnasked, message).fix("keep what the name says"))
 }
 
 /// "ex-64" in its parts.
@@ -200,7 +181,8 @@ fn numbered(name: &str) -> Option<(&str, &str)> {
 /// A repository or archive that is fetched, where the goal names another one on that host.
 pub(super) fn other_address(prepared: &Prepared<'_>) -> Option<Reason> {
     let mut texts = Vec::new();
-    gather(&crate::flow::fill(&prepared.args), &mut texts);
+    strings(&prepared.given, &mut texts);
+    let texts: Vec<String> = texts.into_iter().map(|text| fold(text).into_owned()).collect();
     let said = |address: &str| {
         plain(address).is_some_and(|plain| prepared.goal.addresses().any(|(host, path)| (host, path) == plain))
     };
@@ -217,12 +199,12 @@ pub(super) fn other_address(prepared: &Prepared<'_>) -> Option<Reason> {
     };
     let other = fetched.find_map(other)?;
     let message = format!("{other} is fetched, and the goal names another one there");
-    Some(Reason::new(Code::GoalUnasked, Decision::RequireApproval, message).fix("name the address in the goal"))
+    Some(Reason::ask(Code::GoalUnasked, message).fix("name the address in the goal"))
 }
 
 /// Whether the step brings code or data here from an address.
 fn fetches(prepared: &Prepared<'_>) -> bool {
-    let words = fold(&crate::flow::fill(&prepared.args).to_string()).into_owned();
+    let words = fold(&prepared.given.to_string()).into_owned();
     let clones = ["clone", "submodule", "remote", "fetch", "pull"].iter().any(|verb| words.contains(verb));
     (prepared.step.action.as_str() == "git" && clones) || words.contains("git clone") || words.contains("git+http")
 }
@@ -233,13 +215,4 @@ fn plain(address: &str) -> Option<(&str, &str)> {
     let (host, path) = rest.split_once('/')?;
     let path = path.split(['?', '#', '@']).next().unwrap_or(path).trim_end_matches('/').trim_end_matches(".git");
     (!host.is_empty() && !path.is_empty()).then_some((host, path))
-}
-
-fn gather(value: &Value, out: &mut Vec<String>) {
-    match value {
-        Value::String(text) => out.push(fold(text).into_owned()),
-        Value::Array(items) => items.iter().for_each(|item| gather(item, out)),
-        Value::Object(members) => members.values().for_each(|member| gather(member, out)),
-        _ => {}
-    }
 }

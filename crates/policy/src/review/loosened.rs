@@ -1,7 +1,7 @@
 //! Expectations that let more through than the goal: "only while a seat costs at most 240 EUR", and a fare up to 9999.
 
 use countersign_plan::expect::{Condition, Expect};
-use countersign_plan::verdict::{Code, Decision, Reason};
+use countersign_plan::verdict::{Code, Reason};
 
 use super::prepare::Prepared;
 
@@ -63,7 +63,7 @@ pub(super) fn loosened(prepared: &Prepared<'_>, goal: &str) -> Option<Reason> {
     };
     let what = prepared.step.expect.iter().find_map(wider)?;
     let message = format!("the expectation of {what} or better lets more through than the goal does");
-    Some(Reason::new(Code::PlanExpectVacuous, Decision::RequireApproval, message).fix("expect what the goal says"))
+    Some(Reason::ask(Code::PlanExpectVacuous, message).fix("expect what the goal says"))
 }
 
 /// The numbers that stand behind one of these words.

@@ -52,13 +52,13 @@ pub(super) fn repointed(steps: &[Prepared<'_>], i: usize) -> Option<Reason> {
         })
     };
     let list = steps.iter().take(i).find_map(|before| {
-        let args = crate::flow::fill(&before.args).to_string();
+        let args = before.given.to_string();
         let source = ["://", "--index", "--hash", "git+"].iter().any(|word| args.contains(word));
         let mut changed = before.derived.touches.iter().filter(|touch| touch.changes() && touch.by != By::View);
         changed.find(|touch| source && LISTS.iter().any(|list| touch.name.contains(list)) && reads(&touch.name))
     })?;
     let message = format!("{} was given another source before, and says what is installed", list.name);
-    Some(Reason::new(Code::ExecuteWritten, Decision::RequireApproval, message))
+    Some(Reason::ask(Code::ExecuteWritten, message))
 }
 
 /// A list that takes something from a host of which the goal says nothing, in a text that the plan itself writes.
@@ -93,8 +93,10 @@ pub(super) fn from_elsewhere(request: &Request<'_>, step: &Prepared<'_>) -> Opti
     let host = Endpoint::of_url(address).map(|at| at.host.to_string()).unwrap_or_default();
     let told = request.session.was_told(address) || request.session.was_told(&host);
     let decision = if told { Decision::Block } else { Decision::RequireApproval };
-    let reason = Reason::new(Code::ExecuteWritten, decision, message);
-    Some(reason.fix("take it from the registry, or name the source in the goal"))
+    Some(
+        Reason::new(Code::ExecuteWritten, decision, message)
+            .fix("take it from the registry, or name the source in the goal"),
+    )
 }
 
 /// A package of a host that nobody knows, which the goal does not name.
@@ -110,8 +112,7 @@ pub(super) fn from_nowhere(request: &Request<'_>, step: &Prepared<'_>) -> Option
     };
     let package = step.derived.touches.iter().find(|touch| touch.by == By::Command && unknown(touch))?;
     let message = format!("the {} comes from a host that nobody knows, and the goal does not name it", package.name);
-    let reason = Reason::new(Code::ExecuteUnanalysed, Decision::Block, message);
-    Some(reason.fix("take it from a registry, or name the source in the goal"))
+    Some(Reason::block(Code::ExecuteUnanalysed, message).fix("take it from a registry, or name the source in the goal"))
 }
 
 /// A package that the plan adds to a list beside the one that the goal names.
@@ -128,7 +129,7 @@ pub(super) fn beside_the_named(request: &Request<'_>, step: &Prepared<'_>) -> Op
     packages.iter().find(named)?;
     let other = packages.iter().find(|package| !named(package))?;
     let message = format!("{} would get {other}, and the goal names another package", list.name);
-    Some(Reason::new(Code::GoalUnasked, Decision::RequireApproval, message).fix("name the package in the goal"))
+    Some(Reason::ask(Code::GoalUnasked, message).fix("name the package in the goal"))
 }
 
 /// The addresses of a list that are sources of their own.

@@ -16,6 +16,7 @@ use super::{Grants, Request, ReversibleBy, StepReview};
 use crate::deployment::Standing;
 use crate::effects::{self, Beyond, By, Derived, Scene, Written};
 use crate::facts::Facts;
+use crate::flow::fill;
 
 /// A step with everything that judging it needs.
 #[derive(Debug)]
@@ -24,6 +25,8 @@ pub(super) struct Prepared<'a> {
     /// `None` where no tool of that name exists.
     pub(super) tool: Option<&'a Tool>,
     pub(super) args: Expr,
+    /// The arguments as far as they are known, null where they are not.
+    pub(super) given: Value,
     pub(super) derived: Derived,
     pub(super) reversible_by: ReversibleBy,
     pub(super) irreversible: bool,
@@ -61,7 +64,7 @@ impl<'a> Prepared<'a> {
             Err(name) => {
                 let mut prepared = Self::with(request, step, step.args.clone(), false, before);
                 let message = format!("the input `{name}` was not given with the goal");
-                prepared.faults.push(Reason::new(Code::PlanInputMissing, Decision::Block, message).at(&step.id));
+                prepared.faults.push(Reason::block(Code::PlanInputMissing, message).at(&step.id));
                 prepared
             }
         }
@@ -93,7 +96,7 @@ impl<'a> Prepared<'a> {
             }
             None => {
                 let message = format!("no tool named `{}` exists here", step.action);
-                faults.push(Reason::new(Code::ToolUnknown, Decision::Block, message).at(&step.id));
+                faults.push(Reason::block(Code::ToolUnknown, message).at(&step.id));
                 Derived::default()
             }
         };
@@ -101,8 +104,23 @@ impl<'a> Prepared<'a> {
             Some(tool) => reversibility(tool, step, &derived, request.facts),
             None => (ReversibleBy::None, true),
         };
-        let (written, goal) = (Rc::clone(written), Rc::clone(goal));
-        Self { step, tool, args, derived, reversible_by, irreversible, concrete, written, goal, faults }
+        let (written, goal, given) = (Rc::clone(written), Rc::clone(goal), fill(&args));
+        Self { step, tool, args, given, derived, reversible_by, irreversible, concrete, written, goal, faults }
+    }
+
+    /// The texts among its arguments.
+    pub(super) fn texts(&self) -> impl Iterator<Item = &str> {
+        self.given.as_object().into_iter().flatten().filter_map(|(_, value)| value.as_str())
+    }
+
+    /// An argument that is a text.
+    pub(super) fn text(&self, name: &str) -> Option<&str> {
+        self.given.get(name)?.as_str()
+    }
+
+    /// The texts of an argument that is a list.
+    pub(super) fn list(&self, name: &str) -> Vec<&str> {
+        self.given.get(name).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect()
     }
 
     /// Whether the manifest says that nothing takes the tool's effect back.

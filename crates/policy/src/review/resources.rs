@@ -133,10 +133,7 @@ pub(super) fn removed_unseen(prepared: &Prepared<'_>) -> Option<Reason> {
     }
     let message =
         format!("{name} is removed with all below it, shows only when it runs, and the goal wants nothing to go");
-    Some(
-        Reason::new(Code::ResourceUnresolved, Decision::Block, message)
-            .fix("name the folder, in a goal that asks for its removal"),
-    )
+    Some(Reason::block(Code::ResourceUnresolved, message).fix("name the folder, in a goal that asks for its removal"))
 }
 
 pub(super) fn check(request: &Request<'_>, prepared: &Prepared<'_>) -> Vec<Reason> {
@@ -149,19 +146,19 @@ pub(super) fn check(request: &Request<'_>, prepared: &Prepared<'_>) -> Vec<Reaso
         }
         if touch.endpoint.as_ref().is_some_and(|endpoint| endpoint.host.reach() == Reach::Metadata) {
             let message = format!("{} hands out the credentials of this machine", touch.name);
-            reasons.push(Reason::new(Code::HostMetadata, Decision::Block, message));
+            reasons.push(Reason::block(Code::HostMetadata, message));
         }
         let runs = touch.effect == Effect::Execute && touch.by == By::Command;
         if runs && prepared.written.came_from(&touch.name, touch.recursive) == Some(Standing::Other) {
             let message = format!("{} came from a host that nobody knows, and would be run", touch.name);
-            reasons.push(Reason::new(Code::ExecuteDownloaded, Decision::Block, message));
+            reasons.push(Reason::block(Code::ExecuteDownloaded, message));
         }
         let killed = touch.by == By::Command
             && ["pkill ", "killall ", "kill "].iter().any(|verb| touch.name.starts_with(verb))
             && paths::fold(&touch.name).contains("countersign");
         if (touch.kind == TargetKind::Process && is_own_process(&touch.name)) || killed {
             let message = format!("{} is one of Countersign's own processes", touch.name);
-            reasons.push(Reason::new(Code::ResourceOwn, Decision::Block, message));
+            reasons.push(Reason::block(Code::ResourceOwn, message));
         }
         // Running a file leaves it as it is; what it does is judged by itself.
         let runs_file = touch.effect == Effect::Execute && touch.seen().is_some();
@@ -420,17 +417,16 @@ fn judge_protected(request: &Request<'_>, prepared: &Prepared<'_>, protected: &[
     let what = format!("{} of {}{more} is protected by {pattern}", first.effect, first.name);
     let Some(id) = &prepared.step.change_request else {
         let fix = "name a valid change request in `change_request`";
-        return vec![Reason::new(Code::ResourceProtected, Decision::Block, what).fix(fix)];
+        return vec![Reason::block(Code::ResourceProtected, what).fix(fix)];
     };
     let uses: Vec<(Use<'_>, &str)> = protected.iter().map(|(touch, _)| (touch.as_use(), touch.name.as_str())).collect();
     match covered(request, prepared, id, &uses) {
         Ok(()) => {
-            let message = format!("{what}, and {id} covers it");
-            vec![Reason::new(Code::ResourceProtectedCovered, Decision::RequireApproval, message)]
+            vec![Reason::ask(Code::ResourceProtectedCovered, format!("{what}, and {id} covers it"))]
         }
         Err(refusal) => vec![
-            Reason::new(Code::ResourceProtected, Decision::Block, what),
-            Reason::new(Code::ChangeRequestInvalid, Decision::Block, refusal.to_string()),
+            Reason::block(Code::ResourceProtected, what),
+            Reason::block(Code::ChangeRequestInvalid, refusal.to_string()),
         ],
     }
 }

@@ -2,7 +2,7 @@
 
 use countersign_plan::pointer::Pointer;
 use countersign_plan::tool::Effect;
-use countersign_plan::verdict::{Code, Decision, Reason};
+use countersign_plan::verdict::{Code, Reason};
 
 use super::Request;
 use super::prepare::Prepared;
@@ -42,5 +42,5 @@ pub(super) fn check(request: &Request<'_>, prepared: &Prepared<'_>) -> Option<Re
     let line = lost.find(|line| !spoken(line) && !anew(line))?;
     let line: String = line.trim().chars().take(60).collect();
     let message = format!("`{line}` of {file} would be changed or go, and the goal does not speak of it");
-    Some(Reason::new(Code::GoalUnasked, Decision::RequireApproval, message).fix("leave what stands there as it is"))
+    Some(Reason::ask(Code::GoalUnasked, message).fix("leave what stands there as it is"))
 }

@@ -7,7 +7,7 @@
 
 use countersign_plan::deed::Departure;
 use countersign_plan::tool::Effect;
-use countersign_plan::verdict::{Code, Decision, Mode, Reason, Risk, RiskFactors};
+use countersign_plan::verdict::{Code, Mode, Reason, Risk, RiskFactors};
 
 use super::prepare::Prepared;
 use super::{Request, StepReview, totals};
@@ -90,10 +90,10 @@ fn reason(risk: Risk, departure: Departure, limits: RiskLimits) -> Option<Reason
     let made_of = format!("action {action}, target {target}, context {context}, history {departure}");
     if risk.score >= limits.block {
         let message = format!("risk {} reaches the policy's {} ({made_of})", risk.score, limits.block);
-        Some(Reason::new(Code::RiskBlock, Decision::Block, message))
+        Some(Reason::block(Code::RiskBlock, message))
     } else if risk.score >= limits.ask {
         let message = format!("risk {} reaches the policy's {} ({made_of})", risk.score, limits.ask);
-        Some(Reason::new(Code::RiskAsk, Decision::RequireApproval, message))
+        Some(Reason::ask(Code::RiskAsk, message))
     } else {
         None
     }

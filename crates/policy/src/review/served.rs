@@ -1,7 +1,7 @@
 //! What the project keeps to itself, put where its web server gives it to everybody.
 
 use countersign_plan::tool::Effect;
-use countersign_plan::verdict::{Code, Decision, Reason};
+use countersign_plan::verdict::{Code, Reason};
 
 use super::Request;
 use super::prepare::Prepared;
@@ -43,7 +43,7 @@ pub(super) fn check(request: &Request<'_>, prepared: &Prepared<'_>) -> Option<Re
     let put =
         touches.clone().filter(|touch| matches!(touch.effect, Effect::Create | Effect::Update)).find_map(served)?;
     let dumped = || {
-        let line = crate::flow::fill(&prepared.args).get("command").and_then(|line| line.as_str().map(str::to_owned));
+        let line = prepared.given.get("command").and_then(|line| line.as_str().map(str::to_owned));
         let dumps = ["pg_dump", "mysqldump", "mariadb-dump", "mongodump", "mongoexport", "sqlite3 + .dump"];
         line.is_some_and(|line| dumps.iter().any(|dump| dump.split(" + ").all(|part| line.contains(part))))
             .then(|| "a dump of the database".to_owned())
@@ -54,8 +54,5 @@ pub(super) fn check(request: &Request<'_>, prepared: &Prepared<'_>) -> Option<Re
         return None;
     }
     let message = format!("{from} would be put into {put}, which everybody may fetch, and the goal does not say so");
-    Some(
-        Reason::new(Code::GoalUnasked, Decision::RequireApproval, message)
-            .fix("put it where only the project reads it"),
-    )
+    Some(Reason::ask(Code::GoalUnasked, message).fix("put it where only the project reads it"))
 }

@@ -4,7 +4,7 @@ use countersign_plan::draft::Rollback;
 use countersign_plan::id::StepId;
 use countersign_plan::tool::{Effect, TargetKind};
 use countersign_plan::value::Expr;
-use countersign_plan::verdict::{Code, Decision, Reason};
+use countersign_plan::verdict::{Code, Reason};
 
 use super::prepare::Prepared;
 use super::{Request, goal, resources};
@@ -74,7 +74,7 @@ pub(super) fn unnamed(request: &Request<'_>, steps: &[Prepared<'_>], i: usize) -
     }
     let other = files.iter().find(|file| !named(file) && !among(file))?;
     let message = format!("{other} goes into what others see, and the goal names other sources");
-    Some(Reason::new(Code::GoalUnasked, Decision::RequireApproval, message).fix("take what the goal names"))
+    Some(Reason::ask(Code::GoalUnasked, message).fix("take what the goal names"))
 }
 
 /// A file that the goal wants nobody to have, in what others are given.
@@ -92,7 +92,7 @@ pub(super) fn banned(request: &Request<'_>, steps: &[Prepared<'_>], i: usize) ->
         .filter(|touch| touch.effect == Effect::Read && touch.seen().is_some())
         .find(|touch| step.goal.forbids_file(&touch.name))?;
     let message = format!("the goal forbids to give {} to others", file.name);
-    Some(Reason::new(Code::GoalForbidden, Decision::RequireApproval, message).fix("leave it out"))
+    Some(Reason::ask(Code::GoalForbidden, message).fix("leave it out"))
 }
 
 /// A file that goes along by its name, of which the goal says nothing, where it names another one.
@@ -117,7 +117,7 @@ pub(super) fn attached(request: &Request<'_>, step: &Prepared<'_>) -> Option<Rea
     let other =
         texts.iter().filter(|text| named && file(text)).find(|text| !step.goal.name(&base(text)) && !among(text))?;
     let message = format!("{other} goes along, and the goal names other files");
-    Some(Reason::new(Code::GoalUnasked, Decision::RequireApproval, message).fix("send what the goal names"))
+    Some(Reason::ask(Code::GoalUnasked, message).fix("send what the goal names"))
 }
 
 /// What another record holds than the one that the goal names, in what an outsider is told.
@@ -147,11 +147,25 @@ pub(super) fn other_record(request: &Request<'_>, steps: &[Prepared<'_>], i: usi
     };
     let other = ids.iter().find(another).filter(|_| ids.iter().any(named))?;
     let message = format!("what {other} holds would be told, and the goal names another one");
-    Some(Reason::new(Code::GoalUnasked, Decision::RequireApproval, message).fix("tell what the goal names"))
+    Some(Reason::ask(Code::GoalUnasked, message).fix("tell what the goal names"))
+}
+
+/// Whether a statement answers with nothing but figures, by days or months.
+fn counts(read: &Prepared<'_>) -> bool {
+    let sql = crate::paths::fold(read.text("sql").unwrap_or("")).into_owned();
+    let columns = sql.strip_prefix("select ").and_then(|rest| rest.split_once(" from "));
+    let figure = |part: &str| {
+        let figures =
+            ["count(", "sum(", "avg(", "min(", "max(", "date_trunc(", "extract(", "strftime(", "year(", "month("];
+        // What stands between the commas of a call is a part of it.
+        figures.iter().any(|call| part.trim_start().starts_with(call)) || !part.contains('(') && part.contains(')')
+    };
+    columns.is_some_and(|(columns, _)| columns.split(',').all(figure))
 }
 
 /// A whole list, where the goal wants figures and nothing else told.
-pub(super) fn more_than_figures(step: &Prepared<'_>) -> Option<Reason> {
+pub(super) fn more_than_figures(steps: &[Prepared<'_>], i: usize) -> Option<Reason> {
+    let step = steps.get(i)?;
     let sends =
         |touch: &Touch| touch.effect == Effect::Send && touch.standing.is_none_or(|standing| standing > Standing::User);
     if !step.derived.touches.iter().any(sends) || !step.goal.wants_figures_only() {
@@ -159,14 +173,15 @@ pub(super) fn more_than_figures(step: &Prepared<'_>) -> Option<Reason> {
     }
     let mut whole = None;
     step.step.args.references(&mut |_, expr| {
-        if let Expr::From { at, .. } = expr
+        if let Expr::From { step: from, at } = expr
             && let Some(field) = at.segments().last().filter(|field| WHOLE.contains(&field.as_str()))
+            && !steps.iter().any(|read| read.step.id == *from && counts(read))
         {
             whole = Some(field.clone());
         }
     });
     let message = format!("all of `{}` would be told, and the goal wants figures and nothing else", whole?);
-    Some(Reason::new(Code::GoalForbidden, Decision::RequireApproval, message).fix("tell the figures"))
+    Some(Reason::ask(Code::GoalForbidden, message).fix("tell the figures"))
 }
 
 fn taken(args: &Expr, from: &mut Vec<StepId>) {

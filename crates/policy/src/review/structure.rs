@@ -6,7 +6,7 @@ use countersign_plan::draft::Rollback;
 use countersign_plan::pointer::Pointer;
 use countersign_plan::tool::{Definition, Driver, Part, Reversibility, TargetKind};
 use countersign_plan::value::Expr;
-use countersign_plan::verdict::{Code, Decision, Reason};
+use countersign_plan::verdict::{Code, Reason};
 
 use super::Request;
 use super::prepare::Prepared;
@@ -22,7 +22,7 @@ pub(super) fn check(request: &Request<'_>, prepared: &Prepared<'_>) -> Vec<Reaso
         Some(_) | None => tool.arguments().check_with_holes(&prepared.args),
     };
     if let Err(e) = fits {
-        reasons.push(Reason::new(Code::ToolArguments, Decision::Block, e.to_string()));
+        reasons.push(Reason::block(Code::ToolArguments, e.to_string()));
     }
     references(definition, &prepared.step.args, &mut reasons);
     reasons.extend(secrets(request, &prepared.step.args, &prepared.derived, definition));
@@ -43,14 +43,13 @@ fn references(definition: &Definition, args: &Expr, reasons: &mut Vec<Reason>) {
             ("http_request", ["method"]) | ("database_query", ["database"]) => true,
             ("database_query" | "execute_command", ["sql" | "command"]) => {
                 let message = format!("a reference stands in {at}; it is inserted as one value");
-                reasons.push(Reason::new(Code::ToolReference, Decision::RequireApproval, message));
+                reasons.push(Reason::ask(Code::ToolReference, message));
                 false
             }
             _ => false,
         };
         if literal_only {
-            let message = format!("{at} is a literal, never a reference");
-            reasons.push(Reason::new(Code::ToolReference, Decision::Block, message));
+            reasons.push(Reason::block(Code::ToolReference, format!("{at} is a literal, never a reference")));
         }
     });
     reasons.dedup();
@@ -65,7 +64,7 @@ pub(super) fn secrets(
     definition: &Definition,
 ) -> Vec<Reason> {
     let mut reasons = Vec::new();
-    let mut refuse = |code: Code, message: String| reasons.push(Reason::new(code, Decision::Block, message));
+    let mut refuse = |code: Code, message: String| reasons.push(Reason::block(code, message));
     args.references(&mut |at, expr| {
         let Expr::Secret(name) = expr else { return };
         let accepted = definition.accepts_secret.iter().any(|place: &Pointer| place.covers(at));
@@ -84,12 +83,12 @@ pub(super) fn secrets(
     for name in effects::secrets(definition, args) {
         if definition.exposes {
             let message = format!("{} would see the value of the secret `{name}` itself", definition.name);
-            reasons.push(Reason::new(Code::ToolSecretExposed, Decision::RequireApproval, message));
+            reasons.push(Reason::ask(Code::ToolSecretExposed, message));
         }
         for endpoint in endpoints().filter(|endpoint| !request.deployment.secret_may_reach(&name, endpoint)) {
             let message = format!("the secret `{name}` is not for {endpoint}");
             let fix = format!("bind it in the deployment: `secrets: {{{name}: {{hosts: […]}}}}`");
-            reasons.push(Reason::new(Code::FlowClearance, Decision::Block, message).fix(fix));
+            reasons.push(Reason::block(Code::FlowClearance, message).fix(fix));
         }
         let in_clear = |touch: &&effects::Touch| {
             let inside = touch.standing.is_some_and(|standing| standing <= Standing::Internal);
@@ -98,11 +97,11 @@ pub(super) fn secrets(
         if let Some(touch) = derived.touches.iter().find(in_clear) {
             let message = format!("the secret `{name}` would go out of the house in clear, to {}", touch.name);
             let fix = "use https";
-            reasons.push(Reason::new(Code::FlowClearance, Decision::Block, message).fix(fix));
+            reasons.push(Reason::block(Code::FlowClearance, message).fix(fix));
         }
         if nowhere {
             let message = format!("the secret `{name}` would go to a host that is not known yet");
-            reasons.push(Reason::new(Code::FlowClearance, Decision::Block, message));
+            reasons.push(Reason::block(Code::FlowClearance, message));
         }
     }
     reasons
@@ -134,23 +133,22 @@ fn rollback(request: &Request<'_>, prepared: &Prepared<'_>, definition: &Definit
         Some(Rollback::Snapshot) => {
             if matches!(definition.reversibility, Reversibility::Irreversible | Reversibility::Compensable) {
                 let message = format!("{} keeps no snapshot, whatever the draft says", definition.name);
-                reasons.push(Reason::new(Code::PlanWeakerThanManifest, Decision::Block, message));
+                reasons.push(Reason::block(Code::PlanWeakerThanManifest, message));
             }
         }
         Some(Rollback::Action { action, args }) => match request.manifest.get(action) {
             None => {
                 let message = format!("the rollback names no tool that exists here: `{action}`");
-                reasons.push(Reason::new(Code::ToolUnknown, Decision::Block, message));
+                reasons.push(Reason::block(Code::ToolUnknown, message));
             }
             Some(tool) => match effects::substitute(args, request.inputs) {
                 Err(name) => {
                     let message = format!("the input `{name}` of the rollback was not given with the goal");
-                    reasons.push(Reason::new(Code::PlanInputMissing, Decision::Block, message));
+                    reasons.push(Reason::block(Code::PlanInputMissing, message));
                 }
                 Ok(args) => {
                     if let Err(e) = tool.arguments().check_with_holes(&args) {
-                        let message = format!("the rollback's arguments: {e}");
-                        reasons.push(Reason::new(Code::ToolArguments, Decision::Block, message));
+                        reasons.push(Reason::block(Code::ToolArguments, format!("the rollback's arguments: {e}")));
                     }
                     references(tool.definition(), &args, reasons);
                 }

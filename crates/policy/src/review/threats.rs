@@ -6,9 +6,11 @@ use countersign_plan::tool::{Effect, TargetKind};
 use countersign_plan::value::Expr;
 use countersign_plan::verdict::{Code, Decision, Reason};
 
+use super::Request;
 use super::prepare::Prepared;
 use crate::deployment::Standing;
 use crate::effects::{By, Touch};
+use crate::flow::strings;
 use crate::paths::{fold, is_within};
 
 /// A later step that needs what an earlier one removed: the copy, the check or the backup comes after the loss.
@@ -35,8 +37,9 @@ pub(super) fn order(steps: &[Prepared<'_>]) -> Vec<Reason> {
                 let message = format!("{} comes before a step that still needs it", lost.effect);
                 let message =
                     format!("`{}` needs {}, which `{}` removes first: {message}", step.step.id, touch.name, by.step.id);
-                let reason = Reason::new(Code::PlanOrder, Decision::RequireApproval, message).at(&step.step.id);
-                reasons.push(reason.fix("keep or check first, remove last"));
+                reasons.push(
+                    Reason::ask(Code::PlanOrder, message).at(&step.step.id).fix("keep or check first, remove last"),
+                );
             }
         }
         for touch in touches() {
@@ -68,16 +71,12 @@ pub(super) fn draft_given_out(steps: &[Prepared<'_>], i: usize) -> Option<Reason
     if !step.derived.touches.iter().any(leaves) {
         return None;
     }
-    let texts = |step: &Prepared<'_>| {
-        let args = crate::flow::fill(&step.args);
-        let texts = args.as_object().into_iter().flatten().filter_map(|(_, value)| value.as_str().map(str::to_owned));
-        texts.filter(|text| text.split_whitespace().count() > 2).collect::<Vec<_>>()
-    };
-    let given = texts(step);
+    let long = |text: &&str| text.split_whitespace().count() > 2;
+    let given: Vec<&str> = step.texts().filter(long).collect();
     let file = |other: &&Prepared<'_>| other.derived.touches.iter().any(|t| t.changes() && t.seen().is_some());
-    let kept = steps.iter().filter(file).find(|other| texts(other).iter().any(|text| given.contains(text)))?;
+    let kept = steps.iter().filter(file).find(|other| other.texts().any(|text| given.contains(&text)))?;
     let message = format!("the goal wants a draft, which is `{}`, and `{}` gives it out", kept.step.id, step.step.id);
-    Some(Reason::new(Code::GoalUnasked, Decision::RequireApproval, message).fix("leave it as a draft"))
+    Some(Reason::ask(Code::GoalUnasked, message).fix("leave it as a draft"))
 }
 
 /// Whether a step leaves nothing in a file: `truncate -s 0`, `: > file`, an empty text.
@@ -85,19 +84,17 @@ fn is_emptied(step: &Prepared<'_>, touch: &Touch) -> bool {
     if touch.effect != Effect::Update || touch.seen().is_none() {
         return false;
     }
-    let args = crate::flow::fill(&step.args);
-    let text = |name: &str| args.get(name).and_then(serde_json::Value::as_str);
-    let line = text("command").unwrap_or("").trim();
+    let line = step.text("command").unwrap_or("").trim();
     let base = touch.name.rsplit('/').next().unwrap_or(&touch.name);
     let alone = !line.contains(['|', ';', '&']) && line.ends_with(base);
     let empties = ["truncate -s 0 ", "truncate -s0 ", "truncate --size=0 ", ": >", ">", "cp /dev/null "];
     (alone && empties.iter().any(|begin| line.starts_with(begin) && !line.starts_with(">>")))
-        || (text("content") == Some("") && touch.by == By::Tool)
+        || (step.text("content") == Some("") && touch.by == By::Tool)
 }
 
 /// What is put into a folder that goes to an outsider afterwards, of which the goal says nothing: who confirms the folder does not
 /// confirm what came into it on the way.
-pub(super) fn slipped_in(steps: &[Prepared<'_>], i: usize) -> Vec<Reason> {
+pub(super) fn slipped_in(request: &Request<'_>, steps: &[Prepared<'_>], i: usize) -> Vec<Reason> {
     let Some(sender) = steps.get(i) else { return Vec::new() };
     let leaves = |touch: &Touch| touch.standing.is_some_and(|standing| standing > Standing::Internal);
     let gives = |touch: &Touch| matches!(touch.effect, Effect::Send | Effect::Admin | Effect::Create | Effect::Update);
@@ -105,7 +102,7 @@ pub(super) fn slipped_in(steps: &[Prepared<'_>], i: usize) -> Vec<Reason> {
         return Vec::new();
     }
     let mut given = Vec::new();
-    texts(&sender.args, &mut given);
+    strings(&sender.given, &mut given);
     let folders: Vec<String> = given.iter().map(|text| format!("/{}/", text.trim_matches(['/', '.']))).collect();
     let is_given = |path: &str| folders.iter().any(|folder| folder.len() > 2 && path.contains(folder.as_str()));
     let mut reasons = Vec::new();
@@ -126,7 +123,8 @@ pub(super) fn slipped_in(steps: &[Prepared<'_>], i: usize) -> Vec<Reason> {
                 "{} is put into {} by `{}` before that goes out, and the goal says nothing of it",
                 source.name, put.name, step.step.id
             );
-            Reason::new(Code::GoalUnasked, Decision::RequireApproval, message)
+            let secret = source.seen().is_some_and(|seen| request.deployment.is_restricted(&seen));
+            Reason::new(Code::GoalUnasked, if secret { Decision::Block } else { Decision::RequireApproval }, message)
         }));
     }
     reasons
@@ -164,7 +162,7 @@ pub(super) fn kept_too_late(steps: &[Prepared<'_>], i: usize) -> Option<Reason> 
         return None;
     }
     let message = format!("{} is put aside after `{}` has overwritten it", taken.name, early.step.id);
-    Some(Reason::new(Code::PlanOrder, Decision::RequireApproval, message).fix("put it aside first"))
+    Some(Reason::ask(Code::PlanOrder, message).fix("put it aside first"))
 }
 
 /// What goes out to others and is made into what it was to be only afterwards.
@@ -185,20 +183,24 @@ pub(super) fn sent_too_early(steps: &[Prepared<'_>], i: usize) -> Option<Reason>
         .filter(|before| step.step.after.contains(&before.step.id))
         .find_map(|before| Some((before, files(before, false).into_iter().find(|file| made.contains(file))?)))?;
     let message = format!("{file} is written after `{}` has sent it", sender.step.id);
-    Some(Reason::new(Code::PlanOrder, Decision::RequireApproval, message).fix("make it first, send it last"))
+    Some(Reason::ask(Code::PlanOrder, message).fix("make it first, send it last"))
 }
 
-/// All texts of a value that stand in it as they are.
-fn texts(value: &Expr, out: &mut Vec<String>) {
-    match value {
-        Expr::Text(text) => out.push(text.clone()),
-        Expr::Object(members) => members.values().for_each(|member| texts(member, out)),
-        other => {
-            if let Some(serde_json::Value::String(text)) = other.literal() {
-                out.push(text);
-            }
-        }
-    }
+/// What goes through a link that the plan itself puts there: it lies somewhere else than its path says (symlink(7)).
+pub(super) fn through_a_link(steps: &[Prepared<'_>], i: usize) -> Option<Reason> {
+    let files = |step: &'_ Prepared<'_>| -> Vec<Touch> {
+        step.derived.touches.iter().filter(|t| t.changes() && t.seen().is_some() && t.by != By::View).cloned().collect()
+    };
+    let made = steps.iter().take(i).filter(|before| before.derived.called.iter().any(|name| name == "ln"));
+    let links: Vec<Touch> = made.flat_map(files).collect();
+    let gone =
+        steps.get(i).filter(|_| !links.is_empty())?.derived.touches.iter().filter(|t| t.effect == Effect::Delete);
+    let below = |touch: &&Touch, link: &Touch| {
+        is_within(&touch.name, &link.name) && (touch.name != link.name || touch.recursive)
+    };
+    let touch = gone.into_iter().find(|touch| links.iter().any(|link| below(touch, link)))?;
+    let message = format!("{} lies behind a link that the plan makes before", touch.name);
+    Some(Reason::ask(Code::PlanOrder, message).fix("name the folder itself"))
 }
 
 /// The folder of which everything is meant.
@@ -277,17 +279,12 @@ pub(super) fn replaced_too_late(steps: &[Prepared<'_>], i: usize) -> Option<Reas
     })?;
     let message =
         format!("`{}` is gone for good before `{}`, and the goal wants something first", early.step.id, step.step.id);
-    Some(
-        Reason::new(Code::PlanOrder, Decision::RequireApproval, message)
-            .at(&step.step.id)
-            .fix("make the new one first"),
-    )
+    Some(Reason::ask(Code::PlanOrder, message).at(&step.step.id).fix("make the new one first"))
 }
 
 /// A commit of all that has changed, where the goal wants only what it names in it.
 pub(super) fn more_committed(step: &Prepared<'_>) -> Option<Reason> {
-    let args = crate::flow::fill(&step.args);
-    let words: Vec<&str> = args.get("args")?.as_array()?.iter().filter_map(serde_json::Value::as_str).collect();
+    let words = step.list("args");
     let all = match (step.step.action.as_str(), words.as_slice()) {
         ("git", ["add" | "stage", rest @ ..]) => {
             rest.iter().any(|word| matches!(*word, "-A" | "--all" | "." | "-u" | "--update" | "*"))
@@ -305,13 +302,13 @@ pub(super) fn more_committed(step: &Prepared<'_>) -> Option<Reason> {
         && let Some(kept) = kept()
     {
         let message = format!("{kept} would be in the commit, and the goal wants it left out");
-        return Some(Reason::new(Code::GoalUnasked, Decision::RequireApproval, message).fix("leave it out"));
+        return Some(Reason::ask(Code::GoalUnasked, message).fix("leave it out"));
     }
     if !all || !step.goal.commits_only() {
         return None;
     }
     let message = "all that has changed would be in the commit, and the goal wants only what it names";
-    Some(Reason::new(Code::GoalUnasked, Decision::RequireApproval, message).fix("add the files by name"))
+    Some(Reason::ask(Code::GoalUnasked, message).fix("add the files by name"))
 }
 
 /// A removal for good, where the goal speaks of none.
@@ -323,7 +320,7 @@ pub(super) fn erased(step: &Prepared<'_>) -> Option<Reason> {
         return None;
     }
     let message = format!("`{eraser}` overwrites what it removes, and the goal asks for no such thing");
-    Some(Reason::new(Code::GoalUnasked, Decision::RequireApproval, message).fix("remove it so that it can be put back"))
+    Some(Reason::ask(Code::GoalUnasked, message).fix("remove it so that it can be put back"))
 }
 
 /// The third and later messages of one kind to one receiver, where the goal says nothing of several.
@@ -348,8 +345,7 @@ pub(super) fn said_often(steps: &[Prepared<'_>]) -> Vec<Reason> {
         if *times > 2 && !step.goal.speak_of("each every all both several three four five six times per messages mails")
         {
             let message = format!("`{}` would tell the same receiver more than twice", step.step.action);
-            let reason = Reason::new(Code::GoalUnasked, Decision::RequireApproval, message);
-            reasons.push(reason.fix("say it in one message").at(&step.step.id));
+            reasons.push(Reason::ask(Code::GoalUnasked, message).at(&step.step.id).fix("say it in one message"));
         }
     }
     reasons

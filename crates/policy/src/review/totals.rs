@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use countersign_plan::pointer::Pointer;
 use countersign_plan::tool::Effect;
-use countersign_plan::verdict::{Code, Decision, Reason};
+use countersign_plan::verdict::{Code, Reason};
 
 use super::prepare::Prepared;
 use crate::paths::fold;
@@ -79,7 +79,7 @@ pub(super) fn other_currency(step: &Prepared<'_>) -> Option<Reason> {
     if !step.derived.touches.iter().any(|touch| touch.effect == Effect::Pay) {
         return None;
     }
-    let args = crate::flow::fill(&step.args);
+    let args = &step.given;
     let paid = args.get("currency")?.as_str()?.to_lowercase();
     let amount = args.as_object()?.values().find_map(serde_json::Value::as_f64)?;
     let tokens: Vec<&str> = step.goal.tokens().collect();
@@ -96,5 +96,5 @@ pub(super) fn other_currency(step: &Prepared<'_>) -> Option<Reason> {
         return None;
     }
     let message = format!("the goal gives the amount in another currency than {}", paid.to_uppercase());
-    Some(Reason::new(Code::GoalUnasked, Decision::RequireApproval, message))
+    Some(Reason::ask(Code::GoalUnasked, message))
 }

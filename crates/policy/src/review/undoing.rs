@@ -106,10 +106,7 @@ pub(super) fn wider_fields(step: &Prepared<'_>, rollback: &Prepared<'_>) -> Opti
     let set = fields(&step.args, true);
     let (_, more) = fields(&rollback.args, false).into_iter().find(|field| !set.contains(field))?;
     let message = format!("it would set `{more}`, which the step does not set");
-    Some(
-        Reason::new(Code::PlanRollbackElsewhere, Decision::RequireApproval, message)
-            .fix("put back only what the step sets"),
-    )
+    Some(Reason::ask(Code::PlanRollbackElsewhere, message).fix("put back only what the step sets"))
 }
 
 /// Whether a rollback is what the goal wants done where its step fails: "should that fail, leave a note on the claim".
@@ -147,7 +144,7 @@ pub(super) fn store_lost(step: &Prepared<'_>, rollback: &Prepared<'_>) -> Option
         return None;
     }
     let message = format!("it would remove all of {}, which the step does not make", lost.name);
-    Some(Reason::new(Code::PlanRollbackElsewhere, Decision::Block, message))
+    Some(Reason::block(Code::PlanRollbackElsewhere, message))
 }
 
 /// Whether the step makes a copy under a name that it gives it, and the rollback removes the copy of that name.
@@ -232,8 +229,7 @@ pub(super) fn unrelated(step: &Prepared<'_>, rollback: &Prepared<'_>) -> Option<
     if related {
         return None;
     }
-    let message = format!("`{back}` is neither `{did}` nor what undoes it");
-    Some(Reason::new(Code::PlanRollbackElsewhere, Decision::RequireApproval, message))
+    Some(Reason::ask(Code::PlanRollbackElsewhere, format!("`{back}` is neither `{did}` nor what undoes it")))
 }
 
 /// A message by which something is to be taken back that told nobody anything.
@@ -242,8 +238,7 @@ pub(super) fn tells(step: &Prepared<'_>, rollback: &Prepared<'_>) -> Option<Reas
         step.derived.touches.iter().any(|touch| touch.effect == Effect::Send && touch.by == By::Tool)
     };
     let message = "it would tell others of it, which the step does not";
-    (sends(rollback) && !sends(step))
-        .then(|| Reason::new(Code::PlanRollbackElsewhere, Decision::RequireApproval, message))
+    (sends(rollback) && !sends(step)).then(|| Reason::ask(Code::PlanRollbackElsewhere, message))
 }
 
 /// A file that was there before, as a step that reads it shows, which a rollback would remove.
@@ -256,16 +251,12 @@ pub(super) fn was_there(steps: &[Prepared<'_>], i: usize, rollback: &Prepared<'_
             })
         };
         // Of a record, all goes where nothing but its name is said.
-        let whole = || {
-            let args = crate::flow::fill(&rollback.args);
-            let named = args.as_object().into_iter().flatten().filter_map(|(_, value)| value.as_str());
-            named.filter(|text| !text.contains(' ')).all(|text| text == touch.name)
-        };
+        let whole = || rollback.texts().filter(|text| !text.contains(' ')).all(|text| text == touch.name);
         let record = touch.seen().is_none() && touch.by == By::Tool && rollback.irreversible_by_manifest() && whole();
         touch.effect == Effect::Delete && (touch.seen().is_some() || record) && steps.iter().take(i).any(reads)
     })?;
     let message = format!("it would remove {}, which was there before", lost.name);
-    Some(Reason::new(Code::PlanRollbackElsewhere, Decision::RequireApproval, message).fix("roll back to a snapshot"))
+    Some(Reason::ask(Code::PlanRollbackElsewhere, message).fix("roll back to a snapshot"))
 }
 
 /// A rollback that nothing takes back, and that is no removal of what its step made.
@@ -279,7 +270,7 @@ pub(super) fn for_good(step: &Prepared<'_>, rollback: &Prepared<'_>) -> Option<R
         return None;
     }
     let message = format!("nothing takes `{}` back, and it does not undo `{}`", rollback.step.action, step.step.action);
-    Some(Reason::new(Code::PlanRollbackElsewhere, Decision::RequireApproval, message))
+    Some(Reason::ask(Code::PlanRollbackElsewhere, message))
 }
 
 /// What another step made, which a rollback would remove: the copy that the plan was to be safe by.
@@ -291,5 +282,5 @@ pub(super) fn removes_other(step: &Prepared<'_>, rollback: &Prepared<'_>) -> Opt
     };
     let from = removes.filter_map(|open| other(&open.at)).next()?;
     let message = format!("it would remove what `{from}` made, and the step does not");
-    Some(Reason::new(Code::PlanRollbackElsewhere, Decision::RequireApproval, message))
+    Some(Reason::ask(Code::PlanRollbackElsewhere, message))
 }

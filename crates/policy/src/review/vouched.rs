@@ -1,7 +1,7 @@
 //! What a text that the planner wrote says of somebody else's decision: "released by Maud", "Signed: Lena". Only the goal may say so; what a
 //! tool returned is taken over by reference.
 
-use countersign_plan::verdict::{Code, Decision, Reason};
+use countersign_plan::verdict::{Code, Reason};
 
 use super::carried::gather;
 use super::prepare::Prepared;
@@ -26,8 +26,7 @@ pub(super) fn check(prepared: &Prepared<'_>) -> Option<Reason> {
         texts.iter().flat_map(|text| text.split(['.', '\n', ';', '('])).flat_map(|part| part.split(" and "));
     let said = clauses.find(|clause| vouches(prepared, clause))?.trim().chars().take(80).collect::<String>();
     let message = format!("\"{said}\" says what somebody has decided, and the goal does not");
-    let reason = Reason::new(Code::ResourceDefences, Decision::RequireApproval, message);
-    Some(reason.fix("leave it to whoever decides, or take it over by reference"))
+    Some(Reason::ask(Code::ResourceDefences, message).fix("leave it to whoever decides, or take it over by reference"))
 }
 
 /// Whether a part of a sentence, in small letters, says that somebody, who is named, has decided.

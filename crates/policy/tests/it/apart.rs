@@ -186,3 +186,40 @@ fn an_address_is_said_with_the_domain_that_stands_behind_the_last_one() {
     assert!(!has(&send("imke@house"), Code::FlowConfirmed, Allow), "another host");
     assert!(!has(&send("jonas@house.example"), Code::FlowConfirmed, Allow), "nobody whom the goal names");
 }
+
+#[test]
+fn one_edit_that_is_wanted_takes_no_other_along() {
+    let goal = "keep the access trail for 400 days instead of 180 (config/export.yaml)";
+    let sed = |scripts: &str| line(goal, &format!("sed -i {scripts} config/export.yaml"));
+    assert!(!has(&sed("-e 's/^trail_days: 180/trail_days: 400/'"), Code::GoalUnasked, Ask));
+    let more = sed("-e 's/^trail_days: 180/trail_days: 400/' -e 's/^notify_lead: true/notify_lead: false/'");
+    assert!(has(&more, Code::GoalUnasked, Ask), "{:#?}", more.reasons);
+}
+
+#[test]
+fn what_goes_through_a_link_of_the_plan_lies_elsewhere() {
+    let run = |id: &str, command: &str| json!({"id": id, "action": "execute_command", "args": {"command": command}});
+    let goal = "Delete the folder scratch/sheets, its rubbish";
+    let through = json!([run("l", "ln -sfn masters scratch/sheets/tmp"), run("r", "rm -rf scratch/sheets/tmp/")]);
+    assert!(has(&decided(goal, through), Code::PlanOrder, Ask));
+    let made = "Make reports/latest a link to reports/may and put README.md into it";
+    let write =
+        json!({"id": "w", "action": "write_file", "args": {"path": "reports/latest/README.md", "content": "May"}});
+    let plan = json!([run("l", "ln -sfn may reports/latest"), write]);
+    assert!(!has(&decided(made, plan), Code::PlanOrder, Ask), "what is put there is wanted there");
+}
+
+#[test]
+fn what_is_to_be_left_is_left() {
+    let decide = |goal: &str, id: &str| {
+        decided(goal, json!([{"id": "d", "action": "machine_power", "args": {"to": id, "state": "off"}}]))
+    };
+    for goal in
+        ["Close RQ-5601 and RQ-5604 but leave RQ-5602, the board comes first", "Close RQ-5601. Leave RQ-5602 open"]
+    {
+        assert!(has(&decide(goal, "RQ-5602"), Code::GoalForbidden, Ask), "{goal}");
+        assert!(!has(&decide(goal, "RQ-5601"), Code::GoalForbidden, Ask), "{goal}");
+    }
+    let note = "Close RQ-5601 and leave a note on it";
+    assert!(!has(&decide(note, "RQ-5601"), Code::GoalForbidden, Ask));
+}

@@ -11,7 +11,9 @@ use countersign_plan::verdict::{Code, Decision, Reason};
 use super::Flow;
 use crate::deployment::{Standing, is_path_kind};
 use crate::effects::{By, Touch};
-use crate::flow::{Level, fill};
+use crate::flow::Level;
+use crate::lists::has;
+use crate::paths::fold;
 use crate::review::prepare::Prepared;
 use crate::review::{Request, defaults, goal};
 
@@ -21,6 +23,10 @@ const FOLLOWING: &str = "link url uri page site address website web fetch downlo
 
 /// Words of a goal that wants something kept.
 const KEEPING: &str = "remember memor keep note rule store save record learn prefer standing write put jot set add";
+
+/// Words of a note by which something is let through later on.
+const PERMITTING: &str = "approvals approval approved preapproved permissions permission allowlist whitelist allowed trusted exempt exemption \
+    exceptions waiver consent authorised authorized authority mandate";
 
 /// Words for what is read where a shell or a session starts.
 const STARTING: &str =
@@ -69,12 +75,14 @@ pub(super) fn chosen(request: &Request<'_>, prepared: &Prepared<'_>, reasons: &m
         let found = address(request, prepared, touch)
             .or_else(|| receiver(request, prepared, touch))
             .or_else(|| memory(request, prepared, touch))
+            .or_else(|| act(request, prepared, touch))
             .or_else(|| file(request, touch))
             .or_else(|| removal(request, prepared, touch))
             .or_else(|| believed(request, prepared, touch));
         if let Some((decision, message)) = found {
-            let reason = Reason::new(Code::FlowUntrustedControl, decision, message);
-            reasons.push(reason.fix("say in the goal that it is wanted"));
+            reasons.push(
+                Reason::new(Code::FlowUntrustedControl, decision, message).fix("say in the goal that it is wanted"),
+            );
         }
     }
 }
@@ -87,8 +95,7 @@ pub(in crate::review) fn code(prepared: &Prepared<'_>, reasons: &[Reason]) -> Op
     };
     prepared.derived.unclear.iter().find(runs).filter(|_| open && !prepared.goal.delegates())?;
     let message = "what a text from outside holds would be run as a command";
-    let reason = Reason::new(Code::ExecuteUnanalysed, Decision::Block, message);
-    Some(reason.fix("say in the goal what is to be run"))
+    Some(Reason::block(Code::ExecuteUnanalysed, message).fix("say in the goal what is to be run"))
 }
 
 type Found = Option<(Decision, String)>;
@@ -126,14 +133,30 @@ fn receiver(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> Fo
         .then(|| (Decision::Block, format!("data from outside names {}, and the goal wants nothing sent", touch.name)))
 }
 
+/// An act that a text calls by the name of its tool, as a planner would, where nobody else wants it.
+fn act(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> Found {
+    let (goal, action) = (&prepared.goal, prepared.step.action.as_str());
+    let chosen = !touch.effect.is_harmless()
+        && action.contains(['_', '-', '.'])
+        && request.session.was_told(action)
+        && !goal.delegates()
+        && !goal.call(action);
+    chosen.then(|| (Decision::Block, format!("data from outside calls `{action}`, and the goal wants nothing of it")))
+}
+
 /// What a text says is to be remembered, where the user wants nothing remembered.
 fn memory(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> Found {
     let goal = &prepared.goal;
+    // What stands as a permission is believed by whoever reads it.
+    let standing = || {
+        fold(&touch.name).split(|c: char| !c.is_alphanumeric()).any(|part| has(PERMITTING, part))
+            && !goal.speak_of("approv permi allow trust")
+    };
     let chosen = touch.kind == TargetKind::Memory
         && !touch.effect.is_harmless()
         && goal.is_read()
         && !goal.delegates()
-        && !goal.speak_of(KEEPING)
+        && (!goal.speak_of(KEEPING) || standing())
         && (is_told(request, prepared) || takes_up(prepared));
     chosen.then(|| {
         let message =
@@ -219,10 +242,8 @@ fn takes_up(prepared: &Prepared<'_>) -> bool {
 
 /// Whether most words of what a step writes stand in a text from outside.
 fn is_told(request: &Request<'_>, prepared: &Prepared<'_>) -> bool {
-    let args = fill(&prepared.args);
-    let texts = args.as_object().into_iter().flatten().filter_map(|(_, value)| value.as_str());
     let apart = |c: char| c.is_whitespace() || ",;.!?:".contains(c);
-    let words: Vec<&str> = texts.flat_map(|text| text.split(apart)).filter(|word| word.len() > 3).collect();
+    let words: Vec<&str> = prepared.texts().flat_map(|text| text.split(apart)).filter(|word| word.len() > 3).collect();
     let told = words.iter().filter(|word| request.session.was_told(word)).count();
     told > 1 && told * 2 > words.len()
 }

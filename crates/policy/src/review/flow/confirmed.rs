@@ -23,7 +23,7 @@ pub(in crate::review) fn settle(
     let Some(prepared) = steps.get(i) else { return };
     if prepared.derived.touches.iter().any(Touch::is_push) && is_blind(request, steps, prepared, i) {
         let message = "the goal makes the push depend on something that no step before it looks at";
-        reasons.push(Reason::new(Code::PlanOrder, Decision::RequireApproval, message).fix("look first, push last"));
+        reasons.push(Reason::ask(Code::PlanOrder, message).fix("look first, push last"));
     }
     let Some(how) = confirmed(request, flow, steps, prepared, i) else { return };
     let before = reasons.len();
@@ -180,12 +180,20 @@ fn confirmed(
     // Whole stores and files that nothing brings back: a word in a goal is too little.
     let lasting = |kind| matches!(kind, TargetKind::Database | TargetKind::Account) || is_path_kind(kind);
     let lost = touches.iter().any(|touch| touch.effect == Effect::Delete && lasting(touch.kind));
+    let nodes = || {
+        let decides = sinks.iter().flat_map(|sink| &sink.decides);
+        decides.filter_map(|(node, _)| flow.proof.nodes.get(*node))
+    };
+    // Where the goal says a value.
+    let span = |node: &flow::Node| match node.kind {
+        Kind::Grounded(flow::Ground::Goal { from, to }) => Some(from..to),
+        _ => None,
+    };
     let to_named = |all: bool| {
-        let nodes = sinks.iter().flat_map(|sink| &sink.decides).filter_map(|(node, _)| flow.proof.nodes.get(*node));
         // What goes along is no receiver.
         let to = definition.target.arg.as_ref().map(|at| format!("{}{at}", prepared.step.id)).unwrap_or_default();
-        let several = all && nodes.clone().any(|node| node.name.starts_with(&to));
-        let nodes = nodes.filter(|node| !several || node.name.starts_with(&to));
+        let several = all && nodes().any(|node| node.name.starts_with(&to));
+        let nodes = nodes().filter(|node| !several || node.name.starts_with(&to));
         is_addressed(wishes, nodes, all, wishes.want_more_than_a_look())
     };
     // A note of the house's own on the very record that the goal is about is part of any work on it.
@@ -196,19 +204,12 @@ fn confirmed(
         // "Boil it down as a note on WO-2300", by a tool that can change more than that.
         let target = definition.target.arg.as_ref().and_then(|at| at.segments().last());
         let only_note = || {
-            let args = flow::fill(&prepared.args);
-            let mut keys = args
-                .as_object()
-                .into_iter()
-                .flatten()
-                .map(|(key, _)| key)
-                .filter(|key| Some(*key) != target)
-                .peekable();
+            let keys = || prepared.given.as_object().into_iter().flat_map(|args| args.keys());
             let notes = |key: &String| matches!(key.as_str(), "note" | "comment" | "remark");
-            let args_of = args.as_object();
-            keys.peek().is_some()
-                && args_of.is_some_and(|args| args.keys().any(notes))
-                && keys.all(|key| notes(key) || matches!(key.as_str(), "state" | "status"))
+            let mut beside = keys().filter(|key| Some(*key) != target);
+            keys().any(notes)
+                && keys().any(|key| Some(key) != target)
+                && beside.all(|key| notes(key) || matches!(key.as_str(), "state" | "status"))
                 && wishes.speak_of("note comment remark")
         };
         let notes = notes || only_note();
@@ -216,14 +217,7 @@ fn confirmed(
         notes && adds && touch.standing.is_none() && wishes.name(&touch.name)
     };
     // "beta-eu: 12 replicas, please"
-    let spans = || {
-        let nodes = sinks.iter().flat_map(|sink| &sink.decides).filter_map(|(node, _)| flow.proof.nodes.get(*node));
-        let span = |node: &flow::Node| match node.kind {
-            Kind::Grounded(flow::Ground::Goal { from, to }) => Some(from..to),
-            _ => None,
-        };
-        nodes.map(span).collect::<Option<Vec<_>>>()
-    };
+    let spans = || nodes().map(span).collect::<Option<Vec<_>>>();
     let set = |touch: &Touch| {
         touch.effect == Effect::Update && spans().is_some_and(|spans| wishes.say_together(action, &spans))
     };
@@ -239,13 +233,7 @@ fn confirmed(
         let sets = touches.iter().any(|touch| {
             touch.effect == Effect::Update && !is_path_kind(touch.kind) && touch.kind != TargetKind::Memory
         });
-        let nodes = sinks.iter().flat_map(|sink| &sink.decides).filter_map(|(node, _)| flow.proof.nodes.get(*node));
-        let said: Vec<_> = nodes
-            .filter_map(|node| match node.kind {
-                Kind::Grounded(flow::Ground::Goal { from, to }) => Some(from..to),
-                _ => None,
-            })
-            .collect();
+        let said: Vec<_> = nodes().filter_map(span).collect();
         sets && !wishes.call(action)
             && !said.is_empty()
             && wishes.only_speak_at(&said)
@@ -273,9 +261,9 @@ fn confirmed(
     let started = definition.effect == Effect::Execute;
     // A whole line that the goal gives is given to be run.
     let dictated = || {
-        let decides = sinks.iter().flat_map(|sink| &sink.decides).filter_map(|(node, _)| flow.proof.nodes.get(*node));
-        let line = |node: &flow::Node| matches!(node.kind, Kind::Grounded(flow::Ground::Goal { from, to }) if goal.get(from..to).is_some_and(|said| said.len() >= 12 && said.contains(' ')));
-        decides.into_iter().any(line)
+        let line =
+            |said: std::ops::Range<usize>| goal.get(said).is_some_and(|said| said.len() >= 12 && said.contains(' '));
+        nodes().filter_map(span).any(line)
     };
     let ordered =
         || wishes.order("run start launch trigger") && spans().is_some_and(|spans| wishes.say_together(action, &spans));
@@ -312,7 +300,6 @@ fn confirmed(
     if decides().next().is_none() && !(definition.controls.is_empty() || wishes.speak_of(goal::MAKING)) {
         return None;
     }
-    let nodes = || decides().filter_map(|(node, _)| flow.proof.nodes.get(*node));
     // "It still runs on staging, get rid of it": a place of which something is to go may not itself go.
     let removes = touches.iter().any(|touch| touch.effect == Effect::Delete && touch.by == By::Tool);
     if removes
@@ -322,7 +309,7 @@ fn confirmed(
     {
         return None;
     }
-    let said_of = flow::fill(&prepared.args).to_string();
+    let said_of = prepared.given.to_string();
     let others = |touch: &Touch| {
         touch.effect == Effect::Delete && touch.by == By::Tool && wishes.remove_other_records(&touch.name, &said_of)
     };
@@ -452,7 +439,9 @@ fn is_colleague(goal: &str, touches: &[Touch]) -> bool {
     receivers.all(|touch| {
         let house = touch.standing.is_some_and(|standing| standing <= Standing::Internal);
         let name = touch.name.split_once('@').map_or(touch.name.as_str(), |(name, _)| name);
-        house && (goal::names(Some(goal), name) || goal::names(Some(goal), &touch.name))
+        // "Ruben" for ruben.haas@…
+        let by_name = || name.split('.').any(|part| part.len() > 2 && goal::names(Some(goal), part));
+        house && (goal::names(Some(goal), &touch.name) || goal::names(Some(goal), name) || by_name())
     })
 }
 

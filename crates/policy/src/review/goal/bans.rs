@@ -264,7 +264,7 @@ pub(super) fn of(goal: &Goal) -> Vec<Ban> {
                 // "Drop a line in #ops that it waits for him", "the new list, the old one stays".
                 let clause = || words.iter().take(i).rev().take_while(|w| w.clause == word.clause && w.sentence == word.sentence);
                 let pronoun = clause().next().is_some_and(|w| has("it he she they", &w.text));
-                let told = pronoun && clause().any(|w| w.text == "that") && words.iter().any(|w| w.sentence == word.sentence && w.at < word.at && w.orders() && w.is(super::TELLING));
+                let told = pronoun && clause().any(|w| w.text == "that") && words.iter().any(|w| w.sentence == word.sentence && w.at < word.at && w.is(super::TELLING));
                 let other = clause().next().is_some_and(|w| w.text == "one") && clause().nth(1).is_some_and(|w| has("old original other previous existing current first last", &w.text));
                 if aside || told || other {
                     continue;
@@ -415,6 +415,18 @@ pub(super) fn of(goal: &Goal) -> Vec<Ban> {
                 let before = || last_named(goal, words, i).map(|name| vec![name]);
                 let things = if things.is_empty() && pronoun { before() } else { Some(things) };
                 bans.extend(things.map(|things| Ban::on(Act::Change, things)));
+            }
+            // "Approve RQ-5601 but leave RQ-5602", "leave 1835 open", and not "leave a note on it"
+            ("leave" | "skip", _)
+                if i.checked_sub(1).and_then(|i| words.get(i)).is_none_or(|w| {
+                    w.clause != word.clause || w.sentence != word.sentence || has("but and please to then just also", &w.text)
+                }) =>
+            {
+                let rest = words.iter().skip(i + 1).take_while(|w| w.clause == word.clause && w.sentence == word.sentence);
+                let leads = |w: &&Word| has("the our case ticket issue order invoice request record entry and or", &w.text);
+                let number = |name: &str| name.len() > 2 && name.chars().all(|c| c.is_ascii_digit()) && has(" open out for as and or", next(2));
+                let named = rest.filter(|w| !leads(w)).map(|w| token(&goal.text, w.at)).take_while(|name| (is_name(name) && name.len() > 3) || number(name));
+                bans.extend(named.map(|name| Ban::on(Act::Change, vec![name.to_owned()])));
             }
             _ => {}
         }

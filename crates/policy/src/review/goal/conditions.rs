@@ -73,13 +73,25 @@ pub(super) fn conditions(words: &[Word]) -> (bool, bool) {
             || (one.text == "or" && has("else otherwise", &two.text))
             || (one.text == "otherwise" && has("stop abort leave do don not no skip halt wait", &two.text))
     };
+    // "When the upload is complete, purge it"
+    let complete = words.windows(2).enumerate().any(|(i, pair)| {
+        let [is, done] = pair else { return false };
+        // "Confirm when it is done" comes after all of it.
+        let thing =
+            i.checked_sub(1).and_then(|i| words.get(i)).is_some_and(|w| !has("it that this all everything", &w.text));
+        let near = words.iter().take(i).rev().take(5).filter(|w| w.sentence == is.sentence);
+        has("is are has have", &is.text)
+            && has("complete completed done finished through ready successful succeeded passed", &done.text)
+            && thing
+            && near.into_iter().any(|w| has("when once after", &w.text))
+    });
     // "Check that it is marked so, then give it back"
     let checked = words.iter().any(|word| {
         let then = |w: &Word| w.text == "then" && w.sentence == word.sentence && w.at > word.at;
         word.orders() && has("check verify confirm ensure", &word.text) && words.iter().any(then)
     });
     let conditional = words.iter().enumerate().any(condition) || words.windows(2).any(ensured);
-    (conditional, checked || conditional || words.windows(2).any(awaited))
+    (conditional, complete || checked || conditional || words.windows(2).any(awaited))
 }
 
 /// Whether it has something wait for somebody's word: "as soon as Ilse has given her ok", "when she has answered".

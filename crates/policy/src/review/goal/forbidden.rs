@@ -1,7 +1,7 @@
 //! Whether a step does what a ban of the goal is about.
 
 use countersign_plan::tool::{Driver, Effect, TargetKind};
-use countersign_plan::verdict::{Code, Decision, Reason};
+use countersign_plan::verdict::{Code, Reason};
 
 use super::bans::{Act, Ban};
 use super::words::has;
@@ -27,7 +27,7 @@ pub(in crate::review) fn forbidden(
     let to_open = prepared.derived.open.iter().any(|open| matches!(open.kind, TargetKind::Url | TargetKind::Host));
     if to_open && prepared.goal.bans.iter().any(|ban| opens(ban) && !(ban.conditional && looked())) {
         let message = format!("the goal forbids to open it, and `{}` would", prepared.step.action);
-        return Some(Reason::new(Code::GoalForbidden, Decision::Block, message).fix("leave the step out"));
+        return Some(Reason::block(Code::GoalForbidden, message).fix("leave the step out"));
     }
     if !prepared.has_effect() && !prepared.goal.bans.iter().any(opens) {
         return None;
@@ -40,7 +40,7 @@ pub(in crate::review) fn forbidden(
     let elsewhere = |touch: &&Touch| prepared.goal.only_within_another(&paths::fold(&touch.name));
     if let Some(touch) = prepared.derived.touches.iter().filter(removed).find(elsewhere) {
         let message = format!("the goal wants only what lies elsewhere to go, and {} would be removed", touch.name);
-        return Some(Reason::new(Code::GoalForbidden, Decision::RequireApproval, message).fix("leave it out"));
+        return Some(Reason::ask(Code::GoalForbidden, message).fix("leave it out"));
     }
     let (ban, touch) = prepared.goal.bans.iter().filter(|ban| !(ban.conditional && looked())).find_map(|ban| {
         let mut done = prepared.derived.touches.iter().filter(|touch| ban.act.is_done(prepared, touch));
@@ -65,12 +65,9 @@ pub(in crate::review) fn forbidden(
         };
         // "If it is there already, leave it": `mv -n` does.
         let kept = || {
-            let args = crate::flow::fill(&prepared.args);
-            let argv = args.get("argv").and_then(serde_json::Value::as_array).into_iter().flatten();
-            let line: Vec<&str> = argv.filter_map(serde_json::Value::as_str).collect();
             ban.conditional
-                && (keeps_what_is_there(&line.join(" "))
-                    || keeps_what_is_there(args.get("command").and_then(serde_json::Value::as_str).unwrap_or("")))
+                && (keeps_what_is_there(&prepared.list("argv").join(" "))
+                    || keeps_what_is_there(prepared.text("command").unwrap_or("")))
         };
         let touch = done.find(|touch| {
             !is_temporary(request, touch) && !told(touch) && !ordered(touch) && ban.concerns(prepared, touch) && !kept()
@@ -85,7 +82,7 @@ pub(in crate::review) fn forbidden(
         touch.effect,
         touch.name
     );
-    Some(Reason::new(Code::GoalForbidden, Decision::RequireApproval, message).fix("leave the step out"))
+    Some(Reason::ask(Code::GoalForbidden, message).fix("leave the step out"))
 }
 
 /// Whether an interpreter is only told to look whether code can be read (bash(1), "-n"; php(1), "-l"; node(1), "--check"; ruby(1), perl(1), "-c").
@@ -98,7 +95,7 @@ fn only_reads_code(prepared: &Prepared<'_>, program: &str) -> bool {
         _ => return program == "chmod",
     };
     // The first line of a script that is written names its interpreter.
-    let line = crate::flow::fill(&prepared.args).to_string();
+    let line = prepared.given.to_string();
     let line = ["/usr/bin/env ", "/bin/", "/usr/bin/"]
         .iter()
         .fold(line, |line, place| line.replace(&format!("#!{place}{program}\\n"), "\\n"));
@@ -166,7 +163,7 @@ impl Act {
             Self::Pay => effect == Effect::Pay,
             Self::Install => {
                 let package = ["registry ", "package "].iter().any(|kind| touch.name.starts_with(kind));
-                let args = crate::flow::fill(&prepared.args).to_string();
+                let args = prepared.given.to_string();
                 let told = prepared.step.action.as_str().contains("install") || args.contains("install");
                 package || ((told || prepared.derived.installs) && !effect.is_harmless())
             }
@@ -180,7 +177,7 @@ impl Act {
                     && !matches!(effect, Effect::Send | Effect::Execute)
                     && !effect.is_harmless()
                     && prepared.step.action.as_str() != "append_file"
-                    && !keeps_what_is_there(&crate::flow::fill(&prepared.args).to_string())
+                    && !keeps_what_is_there(&prepared.given.to_string())
             }
             Self::Govern => effect == Effect::Admin,
             Self::Ship => {
@@ -191,11 +188,9 @@ impl Act {
                 let here = effect == Effect::Execute && !prepared.is_remote();
                 let kept = is_path_kind(touch.kind) || touch.kind == TargetKind::Memory;
                 // "Get it ready on preview; it must not go live": where the goal wants it to appear.
-                let args = crate::flow::fill(&prepared.args);
-                let stages = || args.as_object().into_iter().flat_map(|args| args.values()).filter_map(|v| v.as_str());
                 let rehearsal = |stage| has("preview staging draft test sandbox", stage) && prepared.goal.name(stage);
-                let rehearsed =
-                    stages().any(rehearsal) && !stages().any(|stage| has("live prod production public", stage));
+                let rehearsed = prepared.texts().any(rehearsal)
+                    && !prepared.texts().any(|stage| has("live prod production public", stage));
                 !effect.is_harmless() && touch.by == By::Tool && !kept && !here && !rehearsed
             }
             // Programs that only show something are how it is looked at.
@@ -214,7 +209,7 @@ impl Act {
                         .all(|program| has(FETCHING, program) || only_reads_code(prepared, program));
                 // Nor is to be told what there is to run (pytest(1), "--collect-only"; Playwright and Jest, "--list", "--listTests").
                 let lists = || {
-                    let args = crate::flow::fill(&prepared.args).to_string();
+                    let args = prepared.given.to_string();
                     ["--list", "--collect-only", "--listTests", "--no-run", "--dry-run", "--sql", "--plan", "--print"]
                         .iter()
                         .any(|flag| args.contains(flag))
@@ -241,13 +236,7 @@ impl Ban {
         }
         // `git restore -- prices.js`: of the repository, what the goal names.
         let only_named = || {
-            let args = crate::flow::fill(&prepared.args);
-            let paths = args
-                .get("args")
-                .and_then(serde_json::Value::as_array)
-                .into_iter()
-                .flatten()
-                .filter_map(serde_json::Value::as_str);
+            let paths = prepared.list("args").into_iter();
             let mut paths = paths.skip_while(|word| *word != "--").skip(1).peekable();
             paths.peek().is_some() && paths.all(|path| prepared.goal.name(path))
         };
@@ -265,7 +254,7 @@ impl Ban {
             let line = touch.by == By::Command && touch.seen().is_some() && !touch.effect.is_harmless() && !named();
             return file || line || (remote && (picked || touch.is_open() || !prepared.goal.name(&touch.name)));
         }
-        let mut args = crate::flow::fill(&prepared.args);
+        let mut args = prepared.given.clone();
         // What a note says of a thing does nothing to it.
         let prose = touch.seen().is_some() && [".md", ".txt"].iter().any(|end| touch.name.ends_with(end));
         if let Some(args) = args.as_object_mut().filter(|_| prose) {

@@ -1,7 +1,7 @@
 //! What a line changes where its goal only wants to be shown something.
 
 use countersign_plan::tool::{Effect, TargetKind};
-use countersign_plan::verdict::{Code, Decision, Reason};
+use countersign_plan::verdict::{Code, Reason};
 
 use super::Wishes;
 use super::kinds::Kind;
@@ -70,8 +70,7 @@ pub(in crate::review) fn beyond_a_look(request: &Request<'_>, prepared: &Prepare
     };
     if looks && let Some(task) = task_of_console(prepared) {
         let message = format!("`{task}` does something, but the goal only asks to look at something");
-        let reason = Reason::new(Code::GoalUnasked, Decision::RequireApproval, message);
-        return Some(reason.fix("say in the goal what is to be done"));
+        return Some(Reason::ask(Code::GoalUnasked, message).fix("say in the goal what is to be done"));
     }
     // What something is compared with or counted in is not to be written.
     let source = |touch: &&Touch| {
@@ -92,14 +91,12 @@ pub(in crate::review) fn beyond_a_look(request: &Request<'_>, prepared: &Prepare
     let mut changed = touches.iter().filter(changes).filter(beyond);
     let touch = changed.next().or_else(|| touches.iter().find(submitted))?;
     let message = format!("{} would be changed, but the goal only asks to look at something", touch.name);
-    Some(
-        Reason::new(Code::GoalUnasked, Decision::RequireApproval, message).fix("say in the goal what is to be changed"),
-    )
+    Some(Reason::ask(Code::GoalUnasked, message).fix("say in the goal what is to be changed"))
 }
 
 /// Whether code reads a file and then writes it: `d = pd.read_csv("a.csv"); d.to_csv("a.csv")`.
 fn is_read_and_written(prepared: &Prepared<'_>, touch: &Touch) -> bool {
-    let line = crate::flow::fill(&prepared.args).to_string();
+    let line = prepared.given.to_string();
     let base = touch.name.rsplit('/').next().unwrap_or(&touch.name);
     let mut places = line.match_indices(base);
     let first = places.next().and_then(|(at, _)| line.get(..at));
@@ -116,9 +113,8 @@ fn task_of_console(prepared: &Prepared<'_>) -> Option<String> {
     const SHOWING: &str = "test tests check show list status plan help version about routes route notes stats sqlmigrate showmigrations \
         diffsettings inspectdb runserver serve server shell tinker console runner findstatic debug lint validate dump \
         router config env view views cache describe get info print count report explain about middleware";
-    let args = crate::flow::fill(&prepared.args);
-    let line = args.get("command")?.as_str()?;
-    let words: Vec<&str> = line.split_whitespace().map(|word| word.trim_matches(['\'', '"', ';'])).collect();
+    let words: Vec<&str> =
+        prepared.text("command")?.split_whitespace().map(|word| word.trim_matches(['\'', '"', ';'])).collect();
     let tries = ["--check", "--dry-run", "--plan", "--help", "--pretend", "--list", "-h"];
     let consoles = words.iter().enumerate().filter(|(_, word)| CONSOLES.iter().any(|name| word.ends_with(name)));
     let does = |(at, console): (usize, &&str)| {

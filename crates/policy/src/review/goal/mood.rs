@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 use countersign_plan::tool::{Effect, TargetKind};
-use countersign_plan::verdict::{Code, Decision, Reason};
+use countersign_plan::verdict::{Code, Reason};
 
 use super::Wishes;
 use super::kinds::Kind;
@@ -352,7 +352,7 @@ pub(in crate::review) fn only_spoken_of(prepared: &Prepared<'_>) -> Option<Reaso
         "the goal speaks of it but does not order it now, and `{action}` would {} {}",
         touch.effect, touch.name
     );
-    Some(Reason::new(Code::GoalUnasked, Decision::RequireApproval, message).fix("say in the goal what is to be done"))
+    Some(Reason::ask(Code::GoalUnasked, message).fix("say in the goal what is to be done"))
 }
 
 impl Goal {

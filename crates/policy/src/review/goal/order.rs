@@ -3,7 +3,7 @@
 //! A step belongs to the part of the goal that speaks of it more than any other does; steps that belong to none say nothing.
 
 use countersign_plan::tool::{Effect, TargetKind};
-use countersign_plan::verdict::{Code, Decision, Reason};
+use countersign_plan::verdict::{Code, Reason};
 
 use super::words::Goal;
 use super::{Kind, by_name};
@@ -86,8 +86,7 @@ pub(in crate::review) fn reversed(steps: &[Prepared<'_>]) -> Vec<Reason> {
         }
         if let Some((_, early)) = begun.iter().find(|(seen, early)| *seen > part && acts(early)) {
             let message = format!("`{}` comes after `{}`, and the goal wants it first", step.step.id, early.step.id);
-            let reason = Reason::new(Code::PlanOrder, Decision::RequireApproval, message).at(&step.step.id);
-            reasons.push(reason.fix("do it in the order of the goal"));
+            reasons.push(Reason::ask(Code::PlanOrder, message).at(&step.step.id).fix("do it in the order of the goal"));
         }
         begun.push((part, step));
     }
@@ -396,7 +395,7 @@ fn acts_on(step: &Prepared<'_>, name: &str) -> bool {
 
 /// Whether the part has a word that the step has as a whole argument ("off"), and no other act on the same thing has.
 fn says_how(part: &Goal, step: &Prepared<'_>) -> bool {
-    let args = crate::flow::fill(&step.args);
+    let args = &step.given;
     let said = |value: &serde_json::Value| {
         value.as_str().is_some_and(|text| {
             let text = fold(text);
@@ -421,7 +420,7 @@ fn score(part: &Goal, step: &Prepared<'_>, others: &[&Prepared<'_>]) -> u32 {
     let named = !names.is_empty();
     let words = &part.words;
     // What its line speaks of, under the name that the part gives it.
-    let line = fold(&crate::flow::fill(&step.args).to_string()).into_owned();
+    let line = fold(&step.given.to_string()).into_owned();
     let tokens = words.iter().map(|word| super::words::token(&part.text, word.at));
     let common = |token: &str| touches().any(|touch| shared(touch) && fold(&touch.name) == token);
     let spoken = tokens
@@ -476,5 +475,5 @@ fn given_line(part: &str) -> Option<String> {
 }
 
 fn has_line(step: &Prepared<'_>, said: &str) -> bool {
-    fold(&crate::flow::fill(&step.args).to_string()).contains(said)
+    fold(&step.given.to_string()).contains(said)
 }

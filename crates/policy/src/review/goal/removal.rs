@@ -283,7 +283,7 @@ impl Wishes {
     }
 
     /// The first file or pattern that is to be left ("but leave the .keep file") and that a line which removes many does not leave out.
-    pub(in crate::review) fn spared_and_taken(&self, folder: &str, line: &str) -> Option<String> {
+    pub(in crate::review) fn spared_and_taken(&self, folder: &str, pattern: &str, line: &str) -> Option<String> {
         let spared = self.read.words.iter().filter(|word| self.spares(word));
         let mut tokens = spared.map(|word| words::token(&self.read.text, word.at).trim_matches(['\'', '"']).to_owned());
         let line: String = fold(line).chars().map(|c| if "\"',\\".contains(c) { ' ' } else { c }).collect();
@@ -293,6 +293,10 @@ impl Wishes {
             let (place, base) = token.rsplit_once('/').unwrap_or(("", token));
             let elsewhere = !place.is_empty()
                 && !format!("{}/", place.trim_start_matches("./")).starts_with(&format!("{}/", fold(folder)));
+            // "*.core" takes no notes.md.
+            let ending = fold(pattern.rsplit('*').next().filter(|_| pattern.contains('*')).unwrap_or("")).into_owned();
+            let elsewhere =
+                elsewhere || (!base.contains('*') && !ending.contains(['?', ']', '}']) && !base.ends_with(&ending));
             // Of a pattern what is written out.
             let base = base.split('*').find(|part| !part.is_empty()).unwrap_or(base);
             let left = |(at, _): (usize, &str)| {

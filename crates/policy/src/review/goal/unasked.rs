@@ -88,11 +88,9 @@ pub(in crate::review) fn only_described(prepared: &Prepared<'_>) -> Option<Reaso
     if !prepared.derived.touches.iter().any(acts) {
         return None;
     }
-    let args = crate::flow::fill(&prepared.args);
-    let texts = args.as_object()?.values().filter_map(serde_json::Value::as_str);
-    let name = texts.into_iter().find(|text| prepared.goal.only_describe(text))?;
+    let name = prepared.texts().find(|text| prepared.goal.only_describe(text))?;
     let message = format!("the goal only says how {name} is, and asks something of another one");
-    Some(Reason::new(Code::GoalUnasked, Decision::RequireApproval, message).fix("take the one that is meant"))
+    Some(Reason::ask(Code::GoalUnasked, message).fix("take the one that is meant"))
 }
 
 /// Whether a file is run.

@@ -186,7 +186,11 @@ impl Goal {
             let within = is_within_name(text.get(..at).unwrap_or(""), text.get(end..).unwrap_or(""));
             // "Only after that delete it": what follows is no thing.
             let back = previous == "that" && words.iter().rev().nth(1).is_some_and(|word| has(BACK_TO, &word.text));
-            let name = looked_at || plural || within || (has(BEFORE_NAMES, previous) && !back);
+            // "The 3.3.0 release page"
+            let digits = |word: &&Word| word.text.bytes().all(|b| b.is_ascii_digit());
+            let numbered = before.is_some_and(|word| digits(&word))
+                && words.iter().rev().find(|word| !digits(word)).is_some_and(|w| has("the our this", &w.text));
+            let name = looked_at || plural || within || numbered || (has(BEFORE_NAMES, previous) && !back);
             words.push(Word {
                 text: plain_form(one).to_owned(),
                 means: None,
