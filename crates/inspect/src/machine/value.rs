@@ -153,7 +153,9 @@ impl Word {
             return None;
         };
         let whole = |part: &Part| !matches!(part, Part::Hole { many: true, .. });
-        let ending = last.rsplit_once('.').is_some_and(|(_, ending)| DATA.contains(&ending));
+        // What lies beside the project's own settings may be one of them.
+        let plain = |ending: &str| !matches!(ending, "json" | "xml" | "txt" | "md" | "sql") || first.contains('/');
+        let ending = last.rsplit_once('.').is_some_and(|(_, ending)| DATA.contains(&ending) && plain(ending));
         let begins =
             !first.starts_with(['-', '~', '.']) && first.trim_start_matches("./").len() > 1 && !first.contains("/.");
         if !(self.has_hole() && ending && begins && self.parts.iter().all(whole)) {

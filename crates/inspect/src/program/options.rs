@@ -231,6 +231,12 @@ fn one<'e>(grammar: &Grammar<'e>, arg: &Word, text: &str, next: Option<&Word>, o
         return match grammar.long(&name) {
             Some(opt) => take(opt, value, next, out),
             None => {
+                // `java -javaagent:x.jar`, `javac -Xplugin:x`.
+                if let Some((head, value)) = arg.split_once(':')
+                    && let Some(opt) = grammar.exact(&head.shown()).filter(|opt| opt.value.is_some())
+                {
+                    return take(opt, Some(value), next, out);
+                }
                 // Java's `-Dname=value`, and clusters of programs that read both ways.
                 if grammar.single_dash() && cluster(grammar, arg, next, out).is_some() {
                     return 0;

@@ -230,6 +230,20 @@ const LOADING: &[&str] = &[
     "R_LIBS_USER",
     "JULIA_LOAD_PATH",
     "JULIA_DEPOT_PATH",
+    "MAVEN_OPTS",
+    "GRADLE_OPTS",
+    "SBT_OPTS",
+    "ERL_FLAGS",
+    "ELIXIR_ERL_OPTIONS",
+    "CCACHE_PREFIX",
+    "OMPI_CC",
+    "GRASS_BATCH_JOB",
+    "PXR_PLUGINPATH_NAME",
+    "HELM_PLUGINS",
+    "OPENSSL_CONF",
+    "PSQLRC",
+    "MLRRC",
+    "KUBECTL_EXTERNAL_DIFF",
 ];
 
 /// Variables that switch a check off or send traffic elsewhere.
@@ -287,15 +301,20 @@ fn only_shapes(name: &str, value: &str) -> bool {
             .iter()
             .any(|start| word.starts_with(start))
         }),
+        "KUBECTL_EXTERNAL_DIFF" => {
+            words().next().is_some_and(|word| matches!(word, "diff" | "colordiff" | "dyff" | "delta"))
+        }
         "PYTHONPATH" | "NODE_PATH" | "PERL5LIB" | "RUBYLIB" | "LUA_PATH" | "R_LIBS" | "R_LIBS_USER"
         | "JULIA_LOAD_PATH" => value.split([':', ';']).all(own),
         "PYTHONWARNINGS" => value.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, ':' | '_' | ',')),
-        "JAVA_TOOL_OPTIONS" | "JDK_JAVA_OPTIONS" | "_JAVA_OPTIONS" => words().all(|word| {
-            word.starts_with("-X")
-                && !word.starts_with("-Xboot")
-                && !word.contains("OnOutOfMemory")
-                && !word.contains("OnError")
-        }),
+        "JAVA_TOOL_OPTIONS" | "JDK_JAVA_OPTIONS" | "_JAVA_OPTIONS" | "MAVEN_OPTS" | "GRADLE_OPTS" | "SBT_OPTS" => {
+            words().all(|word| {
+                word.starts_with("-X")
+                    && !word.starts_with("-Xboot")
+                    && !word.contains("OnOutOfMemory")
+                    && !word.contains("OnError")
+            })
+        }
         "MAKEFLAGS" => words().all(|word| {
             word.strip_prefix("-j").is_some_and(|n| n.bytes().all(|b| b.is_ascii_digit()))
                 || matches!(word, "-s" | "-k" | "--silent")

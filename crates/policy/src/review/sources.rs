@@ -155,8 +155,7 @@ fn counts(read: &Prepared<'_>) -> bool {
     let sql = crate::paths::fold(read.text("sql").unwrap_or("")).into_owned();
     let columns = sql.strip_prefix("select ").and_then(|rest| rest.split_once(" from "));
     let figure = |part: &str| {
-        let figures =
-            ["count(", "sum(", "avg(", "min(", "max(", "date_trunc(", "extract(", "strftime(", "year(", "month("];
+        let figures = ["count(", "sum(", "avg(", "date_trunc(", "strftime(", "year(", "month("];
         // What stands between the commas of a call is a part of it.
         figures.iter().any(|call| part.trim_start().starts_with(call)) || !part.contains('(') && part.contains(')')
     };

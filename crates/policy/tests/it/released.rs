@@ -205,3 +205,24 @@ fn git_reads_a_repository_by_what_it_keeps_there() {
     assert!(!has(&kept, Code::PlanPrivilegeExceeded, Block), "{:#?}", kept.reasons);
     assert!(has(&plan(json!(["infra/edge/**"])), Code::PlanPrivilegeExceeded, Block));
 }
+
+#[test]
+fn figures_are_told_by_months_and_nothing_beside_them() {
+    let goal = "How many pings per month are there? just the counts please, into #press";
+    let told = |sql: &str| {
+        let read = json!({"id": "q", "action": "database_query", "args": {"database": "stats", "sql": sql}});
+        let body = json!({"$join": ["Pings: ", {"$from": "q", "at": "/rows"}]});
+        let tell =
+            json!({"id": "m", "action": "send_message", "args": {"channel": "#press", "body": body}, "needs": ["q"]});
+        decided(goal, json!([read, tell])).reasons.iter().any(|reason| reason.message.contains("wants figures"))
+    };
+    assert!(!told("SELECT date_trunc('month', seen) AS m, count(*) FROM pings GROUP BY 1"));
+    for sql in [
+        "SELECT email, count(*) FROM pings GROUP BY 1",
+        "SELECT extract(epoch from seen), email, count(*) FROM pings GROUP BY 1, 2",
+        "SELECT min(email), count(*) FROM pings",
+        "SELECT * FROM pings",
+    ] {
+        assert!(told(sql), "{sql}");
+    }
+}

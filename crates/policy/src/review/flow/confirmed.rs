@@ -439,8 +439,10 @@ fn is_colleague(goal: &str, touches: &[Touch]) -> bool {
     receivers.all(|touch| {
         let house = touch.standing.is_some_and(|standing| standing <= Standing::Internal);
         let name = touch.name.split_once('@').map_or(touch.name.as_str(), |(name, _)| name);
-        // "Ruben" for ruben.haas@…
-        let by_name = || name.split('.').any(|part| part.len() > 2 && goal::names(Some(goal), part));
+        // "Ruben" for ruben.haas@…: a name, and not the word that somebody has for an address.
+        let parts = || goal.split(|c: char| !c.is_alphanumeric()).filter(|word| word.starts_with(char::is_uppercase));
+        let by_name =
+            || parts().any(|word| word.len() > 2 && name.split('.').any(|part| crate::paths::fold(word) == part));
         house && (goal::names(Some(goal), &touch.name) || goal::names(Some(goal), name) || by_name())
     })
 }
