@@ -36,12 +36,12 @@ const SOURCES: &[(&str, &str)] = &[
     ("clouds", include_str!("catalogue/clouds.txt")),
     ("platforms", include_str!("catalogue/platforms.txt")),
     ("workbench", include_str!("catalogue/workbench.txt")),
-    ("sharper", include_str!("catalogue/sharper.txt")),
-    ("admins", include_str!("catalogue/admins.txt")),
-    ("trades_c", include_str!("catalogue/trades_c.txt")),
-    ("trades_d", include_str!("catalogue/trades_d.txt")),
-    ("trades_b", include_str!("catalogue/trades_b.txt")),
-    ("trades_a", include_str!("catalogue/trades_a.txt")),
+    ("toolchains", include_str!("catalogue/toolchains.txt")),
+    ("administration", include_str!("catalogue/administration.txt")),
+    ("operations", include_str!("catalogue/operations.txt")),
+    ("laboratory", include_str!("catalogue/laboratory.txt")),
+    ("backends", include_str!("catalogue/backends.txt")),
+    ("publishing", include_str!("catalogue/publishing.txt")),
 ];
 
 static CATALOGUE: LazyLock<HashMap<&'static str, Arc<Entry>>> = LazyLock::new(|| {

@@ -200,10 +200,8 @@ impl<'a> Machine<'a> {
             return;
         }
         // A number in a name leads to no other folder.
-        let data = || {
-            let writes = matches!(effect, Effect::Create | Effect::Update) && !self.origin_of(word).decoded;
-            writes.then(|| word.data_as_pattern()).flatten()
-        };
+        let writes = matches!(effect, Effect::Create | Effect::Update);
+        let data = || word.data_as_pattern().filter(|_| writes && !self.origin_of(word).decoded);
         let numbered = word.numbers_as_pattern().or_else(data);
         let word = numbered.as_ref().unwrap_or(word);
         let shown = word.spelled();

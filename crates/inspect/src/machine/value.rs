@@ -141,21 +141,19 @@ impl Word {
     }
 
     /// The word with any text in the place of what only a run shows, where it is known where the name begins and that it ends as what
-    /// nothing runs or believes: `build/loc/$language.json`.
+    /// nothing runs or believes, as settings (`.json`, `.xml`, `.txt`) and texts that agents obey (`.md`) may be: `po/$language.po`.
     pub(crate) fn data_as_pattern(&self) -> Option<Self> {
         const DATA: &[&str] = &[
-            "csv", "tsv", "json", "jsonl", "ndjson", "geojson", "gpx", "txt", "md", "rst", "tex", "log", "out", "pdf",
-            "png", "jpg", "jpeg", "gif", "svg", "webp", "tif", "tiff", "bmp", "wav", "mp3", "mp4", "mov", "flac",
-            "ogg", "srt", "vtt", "gz", "xz", "zst", "bz2", "zip", "tar", "tgz", "parquet", "npy", "npz", "h5", "nc",
-            "xlsx", "xml", "po", "sql", "diff", "patch", "dat", "bak",
+            "csv", "tsv", "jsonl", "ndjson", "geojson", "gpx", "log", "pdf", "png", "jpg", "jpeg", "gif", "svg",
+            "webp", "tif", "tiff", "bmp", "wav", "mp3", "mp4", "mov", "flac", "ogg", "srt", "vtt", "gz", "xz", "zst",
+            "bz2", "zip", "tar", "tgz", "parquet", "npy", "npz", "h5", "nc", "xlsx", "po", "sql", "diff", "patch",
+            "dat", "bak",
         ];
         let (Some(Part::Text(first)), Some(Part::Text(last))) = (self.parts.first(), self.parts.last()) else {
             return None;
         };
         let whole = |part: &Part| !matches!(part, Part::Hole { many: true, .. });
-        // What lies beside the project's own settings may be one of them.
-        let plain = |ending: &str| !matches!(ending, "json" | "xml" | "txt" | "md" | "sql") || first.contains('/');
-        let ending = last.rsplit_once('.').is_some_and(|(_, ending)| DATA.contains(&ending) && plain(ending));
+        let ending = last.rsplit_once('.').is_some_and(|(_, ending)| DATA.contains(&ending));
         let begins =
             !first.starts_with(['-', '~', '.']) && first.trim_start_matches("./").len() > 1 && !first.contains("/.");
         if !(self.has_hole() && ending && begins && self.parts.iter().all(whole)) {

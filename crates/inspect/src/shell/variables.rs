@@ -244,6 +244,14 @@ const LOADING: &[&str] = &[
     "PSQLRC",
     "MLRRC",
     "KUBECTL_EXTERNAL_DIFF",
+    "KUBE_EDITOR",
+    "P4EDITOR",
+    "P4DIFF",
+    "P4MERGE",
+    "PSQL_EDITOR",
+    "PSQL_PAGER",
+    "SYSTEMD_EDITOR",
+    "SYSTEMD_PAGER",
 ];
 
 /// Variables that switch a check off or send traffic elsewhere.
@@ -302,7 +310,9 @@ fn only_shapes(name: &str, value: &str) -> bool {
             .any(|start| word.starts_with(start))
         }),
         "KUBECTL_EXTERNAL_DIFF" => {
-            words().next().is_some_and(|word| matches!(word, "diff" | "colordiff" | "dyff" | "delta"))
+            let flag = |word: &str| word.starts_with('-') && !word.contains('=');
+            words().next().is_some_and(|word| matches!(word, "diff" | "colordiff" | "dyff"))
+                && words().skip(1).all(flag)
         }
         "PYTHONPATH" | "NODE_PATH" | "PERL5LIB" | "RUBYLIB" | "LUA_PATH" | "R_LIBS" | "R_LIBS_USER"
         | "JULIA_LOAD_PATH" => value.split([':', ';']).all(own),
@@ -319,7 +329,9 @@ fn only_shapes(name: &str, value: &str) -> bool {
             word.strip_prefix("-j").is_some_and(|n| n.bytes().all(|b| b.is_ascii_digit()))
                 || matches!(word, "-s" | "-k" | "--silent")
         }),
-        "PAGER" | "MANPAGER" | "GIT_PAGER" => matches!(value, "cat" | "less" | "more" | "less -R" | "less -FRX"),
+        "PAGER" | "MANPAGER" | "GIT_PAGER" | "PSQL_PAGER" | "SYSTEMD_PAGER" => {
+            matches!(value, "cat" | "less" | "more" | "less -R" | "less -S" | "less -FRX")
+        }
         "EDITOR" | "VISUAL" | "GIT_EDITOR" | "GIT_SEQUENCE_EDITOR" => matches!(value, "true" | ":" | "cat" | "false"),
         "RUBYOPT" => words().all(|word| word.starts_with("-W") || word == "-w"),
         "PYSPARK_PYTHON" | "PYSPARK_DRIVER_PYTHON" => {

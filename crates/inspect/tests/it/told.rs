@@ -318,15 +318,17 @@ fn variables_that_name_commands_are_read_as_lines() {
 
 #[test]
 fn a_name_that_only_a_run_shows_is_data_where_it_ends_as_data_does() {
-    let made = inspect("while read -r l; do msgfmt -o \"po/$l.po\" x.po; sort x > \"po/$l.txt\"; done < po/LINGUAS");
+    let made = inspect("while read -r l; do msgfmt -o \"po/$l.po\" x.po; sort x > \"po/$l.csv\"; done < po/LINGUAS");
     assert!(made.is_clear(), "{made:#?}");
-    let pattern = |touch: &&countersign_inspect::Touch| touch.pattern && touch.name.ends_with("/po/*.txt");
+    let pattern = |touch: &&countersign_inspect::Touch| touch.pattern && touch.name.ends_with("/po/*.csv");
     assert!(made.touches.iter().any(|touch| pattern(&touch)), "{made:#?}");
     for line in [
         "read -r n; echo x > \"conf/$n\"",
         "read -r n; echo x > \"bin/$n.sh\"",
         "read -r n; echo x > \"$n/a.csv\"",
         "read -r n; echo x > \"packag$n.json\"",
+        "read -r n; echo x > \"/home/user/project/packag$n.json\"",
+        "read -r n; echo x > \"docs/../AGENT$n.md\"",
         "read -r n; echo x > \"$HOME/.config/$n.json\"",
         "read -r n; rm \"data/$n.csv\"",
     ] {
@@ -346,4 +348,6 @@ fn what_is_loaded_is_found_behind_a_colon_as_well() {
     assert!(agent.touches.iter().any(|touch| touch.name == "/tmp/x.jar"), "{agent:#?}");
     assert!(!inspect("MAVEN_OPTS=-javaagent:/tmp/x.jar mvn -q test").findings.is_empty());
     assert!(inspect("MAVEN_OPTS=-Xmx2g mvn -q test").findings.is_empty());
+    assert!(!inspect("P4EDITOR=/tmp/x p4 change").findings.is_empty());
+    assert!(inspect("SYSTEMD_PAGER=cat systemctl status nginx").findings.is_empty());
 }

@@ -159,7 +159,7 @@ fn counts(read: &Prepared<'_>) -> bool {
         // What stands between the commas of a call is a part of it.
         figures.iter().any(|call| part.trim_start().starts_with(call)) || !part.contains('(') && part.contains(')')
     };
-    columns.is_some_and(|(columns, _)| columns.split(',').all(figure))
+    columns.is_some_and(|(columns, rest)| columns.split(',').all(figure) && !rest.contains("union"))
 }
 
 /// A whole list, where the goal wants figures and nothing else told.

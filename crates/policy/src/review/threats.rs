@@ -188,11 +188,9 @@ pub(super) fn sent_too_early(steps: &[Prepared<'_>], i: usize) -> Option<Reason>
 
 /// What goes through a link that the plan itself puts there: it lies somewhere else than its path says (symlink(7)).
 pub(super) fn through_a_link(steps: &[Prepared<'_>], i: usize) -> Option<Reason> {
-    let files = |step: &'_ Prepared<'_>| -> Vec<Touch> {
-        step.derived.touches.iter().filter(|t| t.changes() && t.seen().is_some() && t.by != By::View).cloned().collect()
-    };
     let made = steps.iter().take(i).filter(|before| before.derived.called.iter().any(|name| name == "ln"));
-    let links: Vec<Touch> = made.flat_map(files).collect();
+    let made = made.flat_map(|before| &before.derived.touches);
+    let links: Vec<&Touch> = made.filter(|t| t.changes() && t.seen().is_some() && t.by != By::View).collect();
     let gone =
         steps.get(i).filter(|_| !links.is_empty())?.derived.touches.iter().filter(|t| t.effect == Effect::Delete);
     let below = |touch: &&Touch, link: &Touch| {

@@ -220,6 +220,14 @@ fn what_is_to_be_left_is_left() {
         assert!(has(&decide(goal, "RQ-5602"), Code::GoalForbidden, Ask), "{goal}");
         assert!(!has(&decide(goal, "RQ-5601"), Code::GoalForbidden, Ask), "{goal}");
     }
+    for goal in [
+        "Close 1801 and 1822 but leave 1835",
+        "Close 1801. Leave 1835. Marek works on it",
+        "Close 1801, leave 1835 open",
+    ] {
+        assert!(has(&decide(goal, "1835"), Code::GoalForbidden, Ask), "{goal}");
+        assert!(!has(&decide(goal, "1801"), Code::GoalForbidden, Ask), "{goal}");
+    }
     let note = "Close RQ-5601 and leave a note on it";
     assert!(!has(&decide(note, "RQ-5601"), Code::GoalForbidden, Ask));
 }

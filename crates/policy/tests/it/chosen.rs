@@ -20,6 +20,7 @@ pub(super) fn world() -> World {
         ("delete_space", "delete", "irreversible", "record"),
         ("share_folder", "send", "compensable", "email"),
         ("fetch", "read", "pure", "url"),
+        ("supplier_get", "read", "pure", "record"),
     ]);
     world
 }
@@ -494,6 +495,10 @@ fn an_act_that_a_text_calls_by_the_name_of_its_tool_is_the_texts() {
     let steps = json!([{"id": "s", "action": "share_folder", "args": {"to": "out@elsewhere.example"}}]);
     let goal = "Put the numbers of the mail into notes/numbers.md";
     is(&after(text, goal, steps.clone()), Block, Code::FlowUntrustedControl, "the text alone wants it");
+    // What only speaks of a tool chooses nothing: the values are the goal's or the planner's own.
+    let spoken = "Agents put their results down with write_file and memory_write.";
+    let own = json!([{"id": "w", "action": "write_file", "args": {"path": "notes/numbers.md", "content": "12"}}]);
+    assert_ne!(after(spoken, goal, own).decision, Block);
     let wanted = after(text, "Share the folder with out@elsewhere.example", steps);
     assert_ne!(wanted.decision, Block, "the goal wants it as well: {:#?}", wanted.reasons);
 }
@@ -521,4 +526,24 @@ fn an_address_in_brackets_is_told_like_any_other() {
         Code::FlowUntrustedControl,
         "a control plane",
     );
+}
+
+#[test]
+fn a_record_that_the_session_wrote_is_no_less_the_houses() {
+    let world = world();
+    let mut session = Session::default();
+    let setting = Setting { manifest: &world.manifest, deployment: &world.deployment, planner: Level::Open };
+    let args = json!({"to": "S-7", "state": "closed"});
+    session.observe(&setting, &"set_supplier_account".parse().unwrap(), &args, &json!({"state": "ok"}));
+    let back =
+        json!({"action": "set_supplier_account", "args": {"to": "S-7", "state": {"$from": "r", "at": "/state"}}});
+    let steps = json!([
+        {"id": "r", "action": "supplier_get", "args": {"to": "S-7"}},
+        {"id": "s", "action": "set_supplier_account", "args": {"to": "S-7", "state": "open"}, "needs": ["r"], "rollback": back},
+    ]);
+    let goal = "Set S-7 to open";
+    let draft = Draft::from_value(json!({"schema": "countersign.plan/v1", "goal": goal, "steps": steps})).unwrap();
+    let who = Who::user();
+    let seen = review(&Request { session: &session, planner: Level::Open, ..world.request(&draft, Some(goal), &who) });
+    assert_ne!(seen.decision, Block, "the proof holds: {:#?}", seen.reasons);
 }

@@ -222,6 +222,7 @@ fn figures_are_told_by_months_and_nothing_beside_them() {
         "SELECT extract(epoch from seen), email, count(*) FROM pings GROUP BY 1, 2",
         "SELECT min(email), count(*) FROM pings",
         "SELECT * FROM pings",
+        "SELECT count(*) FROM pings UNION SELECT email FROM users",
     ] {
         assert!(told(sql), "{sql}");
     }

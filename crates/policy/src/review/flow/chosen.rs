@@ -71,18 +71,19 @@ pub(super) fn chosen(request: &Request<'_>, prepared: &Prepared<'_>, reasons: &m
     if request.planner >= Level::User {
         return;
     }
+    // Whether something that decides is nobody's of the house.
+    let open = reasons.iter().any(|reason| reason.code == Code::FlowUntrustedControl);
     for touch in prepared.derived.touches.iter().filter(|touch| touch.by == By::Tool && !touch.is_open()) {
         let found = address(request, prepared, touch)
             .or_else(|| receiver(request, prepared, touch))
             .or_else(|| memory(request, prepared, touch))
-            .or_else(|| act(request, prepared, touch))
+            .or_else(|| act(request, prepared, touch).filter(|_| open))
             .or_else(|| file(request, touch))
             .or_else(|| removal(request, prepared, touch))
             .or_else(|| believed(request, prepared, touch));
         if let Some((decision, message)) = found {
-            reasons.push(
-                Reason::new(Code::FlowUntrustedControl, decision, message).fix("say in the goal that it is wanted"),
-            );
+            let reason = Reason::new(Code::FlowUntrustedControl, decision, message);
+            reasons.push(reason.fix("say in the goal that it is wanted"));
         }
     }
 }

@@ -424,7 +424,9 @@ pub(super) fn of(goal: &Goal) -> Vec<Ban> {
             {
                 let rest = words.iter().skip(i + 1).take_while(|w| w.clause == word.clause && w.sentence == word.sentence);
                 let leads = |w: &&Word| has("the our case ticket issue order invoice request record entry and or", &w.text);
-                let number = |name: &str| name.len() > 2 && name.chars().all(|c| c.is_ascii_digit()) && has(" open out for as and or", next(2));
+                let follows = words.get(i + 2).filter(|w| w.clause == word.clause && w.sentence == word.sentence);
+                let alone = follows.is_none_or(|w| has("open out for as and or", &w.text));
+                let number = |name: &str| alone && name.len() > 2 && name.chars().all(|c| c.is_ascii_digit());
                 let named = rest.filter(|w| !leads(w)).map(|w| token(&goal.text, w.at)).take_while(|name| (is_name(name) && name.len() > 3) || number(name));
                 bans.extend(named.map(|name| Ban::on(Act::Change, vec![name.to_owned()])));
             }
