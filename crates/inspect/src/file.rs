@@ -5,6 +5,7 @@ mod foreign;
 mod implant;
 pub(crate) mod make;
 mod runners;
+pub(crate) mod scratch;
 mod settings;
 mod wanted;
 

@@ -101,6 +101,8 @@ pub(crate) struct Machine<'a> {
     pub(crate) placed: Vec<(String, String)>,
     /// Files that were read as a part of what is run, and how long they were.
     pub(crate) judged: BTreeSet<(String, usize)>,
+    /// Programs that the line built of sources of its own that only compute.
+    pub(crate) computed: BTreeSet<String>,
     /// Files that the line itself made: to take them away again destroys nothing.
     pub(crate) made: BTreeSet<String>,
     /// Files that were emptied and not filled again, with the program that did it.
@@ -147,6 +149,7 @@ impl<'a> Machine<'a> {
             effort: Effort::default(),
             placed: Vec::new(),
             judged: BTreeSet::new(),
+            computed: BTreeSet::new(),
             made: BTreeSet::new(),
             emptied: BTreeMap::new(),
             commands: MAX_COMMANDS,
@@ -263,6 +266,9 @@ impl<'a> Machine<'a> {
     }
 
     fn touch_absolute(&mut self, effect: Effect, name: String, pattern: bool, recursive: bool) {
+        if effect > Effect::Read && effect != Effect::Execute {
+            self.computed.retain(|built| *built != name && !pattern && !recursive);
+        }
         if let Some(rest) = name.strip_prefix("/dev/tcp/").or_else(|| name.strip_prefix("/dev/udp/")) {
             let address = rest.replacen('/', ":", 1);
             self.sockets |= !crate::host::is_loopback(&address);

@@ -259,7 +259,9 @@ impl Machine<'_> {
     fn by_path(&mut self, word: &Word, name: &str, rest: &[Word], stdin: Stream) -> Stream {
         let path = self.paths(word).into_iter().next().unwrap_or_else(|| name.to_owned());
         self.note(&path, rest, Knowledge::File);
-        self.touch_path(Effect::Execute, word, false);
+        if self.scratch(word).is_none() && !self.computed.contains(&path) {
+            self.touch_path(Effect::Execute, word, false);
+        }
         if let Some(out) = self.of_project(&path, rest, &stdin) {
             return out;
         }
@@ -268,6 +270,7 @@ impl Machine<'_> {
         self.judge_tasks(base_of(&path).unwrap_or(""), rest);
         self.judge_live(base_of(&path).unwrap_or(""), rest);
         match self.files.get(&path).cloned() {
+            Some(_) if self.computed.contains(&path) => Stream::unknown(),
             Some(written) => self.run_written(&written, &path, rest, &stdin),
             None => {
                 let text = self.context.seen.get(&path);

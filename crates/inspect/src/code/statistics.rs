@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use countersign_plan::inspection::UnknownKind;
 use countersign_plan::tool::Effect;
 
+use crate::file::scratch::only_computes as only_computes_of;
 use crate::inspection::FindingKind;
 use crate::machine::{Machine, Word};
 
@@ -376,11 +377,14 @@ impl Machine<'_> {
         }
     }
 
-    /// Whether code of R or Julia is read to its end, and what it touches.
+    /// Whether code of R or Julia is read to its end, and what it touches; of others, whether it only computes.
     fn computes(&mut self, text: &str) -> bool {
         let julia = match self.by.as_str() {
             "julia" => true,
             "R" | "Rscript" | "littler" => false,
+            "java" => return only_computes_of("java", text),
+            "jshell" => return only_computes_of("jsh", text),
+            "kotlin" | "kotlinc" | "kscript" => return only_computes_of("kts", text),
             _ => return false,
         };
         let Some(Computation { read, written, project }) = only_computes(text, julia) else { return false };

@@ -59,6 +59,16 @@ pub(super) fn of(name: &str, text: &str, context: &Context) -> Option<Inspection
         }
         _ if cmake => of_cmake(&mut out, text, context),
         _ if workflow => grave(&mut out, crate::code::code(Language::Other, text, context)),
+        "csproj" | "fsproj" | "vbproj" | "proj" | "props" | "targets" => of_msbuild(&mut out, text, context),
+        // wg-quick(8): lines that run when the interface comes and goes.
+        "conf" if text.contains("[Interface]") => {
+            let command =
+                |line: &str| line.split_once('=').filter(|(key, _)| is_hook(key)).map(|(_, line)| line.to_owned());
+            for line in text.lines().filter_map(command).take(MAX_TEXTS) {
+                grave(&mut out, crate::shell::shell(&line, context));
+            }
+            return Some(out);
+        }
         "tf" | "tofu" | "hcl" | "prisma" | "nix" | "just" => {}
         _ if config || lower == "jenkinsfile" => {}
         // Operators of a workflow that are given a line (Airflow, "BashOperator").
@@ -93,6 +103,27 @@ pub(crate) fn between(text: &str, mark: &str, close: char) -> String {
         out.extend(end.and_then(|end| after.get(..end)).map(|part| part.replace('\n', " ")));
     }
     out.join("\n")
+}
+
+/// A line of WireGuard's settings that holds a command.
+fn is_hook(key: &str) -> bool {
+    ["PreUp", "PostUp", "PreDown", "PostDown"].iter().any(|hook| key.trim().eq_ignore_ascii_case(hook))
+}
+
+/// What a project file of MSBuild has run (MSBuild reference, "Exec task"; "PreBuildEvent" and "PostBuildEvent").
+fn of_msbuild(out: &mut Inspection, text: &str, context: &Context) {
+    let tasks = text.split("<Exec ").skip(1).filter_map(|task| {
+        let (_, after) = task.split('>').next()?.split_once("Command=")?;
+        let quote = after.chars().next().filter(|c| matches!(c, '"' | '\''))?;
+        after.split(quote).nth(1)
+    });
+    let events = ["PreBuildEvent", "PostBuildEvent"].into_iter().flat_map(|event| {
+        text.split(event).skip(1).step_by(2).filter_map(|part| part.strip_prefix('>')?.split("</").next())
+    });
+    for line in tasks.chain(events).take(MAX_TEXTS) {
+        let line = line.replace("&quot;", "\"").replace("&apos;", "'").replace("&lt;", "<").replace("&gt;", ">");
+        grave(out, crate::shell::shell(&line.replace("&#10;", "\n").replace("&amp;", "&"), context));
+    }
 }
 
 /// Lines for a shell and blocks of Python among the commands of GDB (GDB manual, "Shell Commands", "Python Commands").

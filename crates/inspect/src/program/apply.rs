@@ -231,6 +231,7 @@ impl Machine<'_> {
         let least = |effect: Effect| if doing.dry { Effect::Read } else { effect };
         match role {
             Role::Text | Role::Digits | Role::Folder => {}
+            Role::Read | Role::Write | Role::Picture if word.prefix().starts_with('|') => self.piped_name(word),
             Role::Mode => self.mode(word, recursive),
             Role::Method => {
                 let effect = match word.shown().to_ascii_uppercase().as_str() {
@@ -316,6 +317,11 @@ impl Machine<'_> {
                 self.touch_path(effect, word, recursive || role == Role::Move);
             }
             Role::MakeFolder => self.touch_path(least(Effect::Create), word, false),
+            // A command of words between commas (gcc(1), "-wrapper").
+            Role::Exec if word.shown().split_once(',').is_some_and(|(program, _)| !program.contains(' ')) => {
+                let command = word.shown().split(',').map(Word::text).collect();
+                self.start(command, Stream::unknown());
+            }
             // Most programs hand such a text to a shell.
             Role::Exec if word.shown().contains(' ') => {
                 self.shell_text(word, &Stream::unknown());

@@ -6,6 +6,7 @@ use countersign_plan::tool::{Effect, TargetKind};
 
 use super::apply::Doing;
 use super::transfer::host_of;
+use crate::file::scratch::only_computes;
 use crate::inspection::{FindingKind, UnknownKind};
 use crate::machine::{Machine, Stream, Word};
 
@@ -226,6 +227,10 @@ impl Machine<'_> {
         if word.prefix().contains("://") && !word.prefix().starts_with("file:") {
             self.touch_host(word);
             self.find(FindingKind::DownloadAndExecute, format!("`{}` loads code from {}", self.by, word.shown()));
+            return;
+        }
+        let suffix = word.shown().rsplit('.').next().unwrap_or("").to_owned();
+        if self.scratch(word).is_some_and(|text| only_computes(&suffix, &text)) {
             return;
         }
         self.touch_path(Effect::Execute, word, false);

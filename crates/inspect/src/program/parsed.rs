@@ -6,6 +6,7 @@ use countersign_plan::tool::Effect;
 
 use super::options::Parsed;
 use crate::catalogue::Role;
+use crate::file::scratch::only_computes;
 use crate::inspection::FindingKind;
 use crate::machine::{Machine, Scope, Word};
 
@@ -34,6 +35,10 @@ impl Machine<'_> {
             "go" => parsed.path.first().is_some_and(|word| word == "build"),
             by => matches!(by, "gcc" | "cc" | "g++" | "c++" | "clang" | "clang++" | "gfortran" | "rustc" | "tcc"),
         };
+        if compiles && self.is_computation(parsed) {
+            self.computed.extend(written.iter().cloned());
+            return;
+        }
         let source = |path: &String| path.rsplit('.').next().is_some_and(|suffix| SOURCES.contains(&suffix));
         // What comes by a pipe, from elsewhere or under a name that is put together is nobody's own.
         let own = |word: &Word| {
@@ -64,6 +69,22 @@ impl Machine<'_> {
         let plain = |path: &String| !path.starts_with("/dev/") && !path.contains('*');
         let paths = self.paths(image);
         (named && !paths.is_empty() && paths.iter().all(plain)).then(|| image.clone())
+    }
+
+    /// Whether a compiler is given nothing but sources that the line itself wrote, and none of them does more than compute.
+    fn is_computation(&self, parsed: &Parsed<'_>) -> bool {
+        let plain = |role: Role| matches!(role, Role::Text | Role::Digits | Role::Write | Role::Package);
+        let computes = |word: &Word| {
+            let suffix = word.constant().and_then(|name| name.rsplit_once('.')).map_or("", |(_, suffix)| suffix);
+            let [path] = self.paths(word).try_into().unwrap_or_else(|_| [String::new()]);
+            let text =
+                self.files.get(&path).filter(|written| !written.remote).and_then(|written| written.text.as_deref());
+            text.is_some_and(|text| only_computes(suffix, text))
+        };
+        !parsed.operands.is_empty()
+            && parsed.values.iter().all(|(role, _)| plain(*role))
+            && parsed.unlisted.is_empty()
+            && parsed.operands.iter().all(computes)
     }
 
     /// Archives that `tar` writes or reads lie where it is started, whatever folder it then goes to (tar(1), `-C`): their paths by their

@@ -160,7 +160,10 @@ impl Machine<'_> {
             doing.hosts.push(Word::text(url));
             self.touch_other(Effect::Execute, TargetKind::Other, format!("package {url}"));
         } else if text.starts_with(['.', '/', '~']) || (self.by == "go" && !text.contains('@')) {
-            self.touch_path(Effect::Execute, word, true);
+            let suffix = text.rsplit('.').next().unwrap_or("");
+            if !self.scratch(word).is_some_and(|text| crate::file::scratch::only_computes(suffix, &text)) {
+                self.touch_path(Effect::Execute, word, true);
+            }
         } else {
             self.touch_other(Effect::Execute, TargetKind::Other, format!("package {text}"));
         }

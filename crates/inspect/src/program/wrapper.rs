@@ -218,6 +218,14 @@ impl Machine<'_> {
         }
     }
 
+    /// A name that is a command: what it prints is read, or what is written goes to it (sox(1), "Special Filenames"; ImageMagick's
+    /// manual, "Filename References").
+    pub(super) fn piped_name(&mut self, word: &Word) {
+        if let Some(line) = word.skip(1) {
+            self.shell_text(&line, &Stream::unknown());
+        }
+    }
+
     /// An address of `socat` (its manual, "Address specifications").
     pub(super) fn socat(&mut self, word: &Word, doing: &mut Doing) {
         let text = word.shown();
