@@ -214,7 +214,11 @@ impl<'a> Grounds<'a> {
         if number && text.chars().filter(|c| c.is_numeric()).count() < LONG_NUMBER {
             return self.called(name, text);
         }
-        let named = self.named(text).or_else(|| self.option(text, said.schema)).or_else(|| self.state(name, text));
+        // "Please no outage" says what it is not to be.
+        let wanted =
+            |range: &Range<usize>| !self.goal.get(..range.start).is_some_and(|before| before.ends_with(" no "));
+        let named = self.named(text).filter(wanted);
+        let named = named.or_else(|| self.option(text, said.schema).filter(wanted)).or_else(|| self.state(name, text));
         // A text that is only passed on may say a part of what the user said.
         named.or_else(|| (said.carried && told(&self.goal, name, text)).then_some(0..self.goal.len()))
     }
@@ -291,6 +295,12 @@ impl<'a> Grounds<'a> {
         let whole = |name: &str| find_whole(&self.goal, name);
         if let Some(found) = whole(&text) {
             return Some(found);
+        }
+        // An account in the groups of four that it is printed in (ISO 13616).
+        if text.len() > 14 && text.is_ascii() && text.bytes().all(|b| b.is_ascii_alphanumeric()) {
+            let groups: Vec<&str> =
+                (0..text.len()).step_by(4).filter_map(|at| text.get(at..text.len().min(at + 4))).collect();
+            return whole(&groups.join(" "));
         }
         // "Red cells", of which people say "8 red cell units".
         let one = text
@@ -417,7 +427,10 @@ impl<'a> Grounds<'a> {
         let act = tool.rsplit(['_', '-']).next().filter(|act| act.len() > 2 && *act != "set");
         let ends = |range: &Range<usize>| {
             let rest = self.goal.get(range.end..).unwrap_or("").trim_start();
-            rest.is_empty() || rest.starts_with(['.', ',', ';', '!', '?', ')'])
+            rest.is_empty()
+                || rest.starts_with(['.', ',', ';', '!', '?', ')'])
+                || rest.starts_with("for ")
+                || rest.starts_with("in ")
         };
         let mut switched = false;
         words.iter().cloned().find_map(|(range, word)| {

@@ -51,6 +51,9 @@ pub struct Session {
     /// The files that were written, as far as their text is known: a script that is run later is read first.
     #[serde(default, skip_serializing_if = "Written::is_empty")]
     written: Written,
+    /// Symbolic links that a listing showed: their own names, and where they lead.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    links: BTreeMap<String, String>,
 }
 
 /// What labels of finished work are found by.
@@ -76,6 +79,7 @@ impl Session {
             known: BTreeSet::new(),
             helpers: Vec::new(),
             written: Written::EMPTY,
+            links: BTreeMap::new(),
         };
         &EMPTY
     }
@@ -191,6 +195,11 @@ impl Session {
         self.known.contains(fold(text).as_ref())
     }
 
+    /// Where a link of this name leads, as a listing showed it.
+    pub(crate) fn link(&self, name: &str) -> Option<&str> {
+        self.links.get(name).map(String::as_str)
+    }
+
     /// Whether the agent has seen or left anything yet.
     pub(crate) fn has_acted(&self) -> bool {
         self.read.is_some() || !self.told.is_empty()
@@ -233,6 +242,13 @@ impl Session {
                     Value::Number(number) => number.to_string(),
                     Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => return,
                 };
+                // `ls -l`: a link begins its line with an `l` (ls(1), "Which files are listed").
+                let listed =
+                    text.lines().filter(|line| line.starts_with('l')).filter_map(|line| line.split_once(" -> "));
+                for (line, target) in listed.take(MAX_KEPT.saturating_sub(self.links.len())) {
+                    let name = line.rsplit([' ', '/']).next().unwrap_or(line);
+                    self.links.insert(name.to_owned(), target.trim_end().to_owned());
+                }
                 let only = at.segments().iter().all(|segment| segment.parse::<usize>().is_err());
                 if label.level < Level::User {
                     let room = MAX_WORDS.saturating_sub(self.told.len());

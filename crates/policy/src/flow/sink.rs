@@ -547,7 +547,7 @@ pub(crate) fn restores(done: &Expr, at: &Pointer, before: &Value) -> bool {
 fn is_undecided(before: &str, set: &str) -> bool {
     const BEFORE: &str =
         "open reopen reopened pending new draft unassigned undecided todo backlog waiting received requested submitted";
-    const DECIDED: &str = "accepted rejected approved declined denied closed resolved done cancelled canceled completed confirmed granted \
+    const DECIDED: &str = "monitoring investigating identified acknowledged accepted rejected approved declined denied closed resolved done cancelled canceled completed confirmed granted \
         accept reject approve decline deny close resolve cancel complete confirm grant refuse finish settle \
         finished fixed settled refused hold held paused suspended";
     // What was put out of use is in use again.

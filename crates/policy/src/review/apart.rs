@@ -26,7 +26,11 @@ pub(super) fn check(request: &Request<'_>, steps: &[Prepared<'_>], i: usize) -> 
     };
     let elsewhere = |name: &str| {
         let others = steps.iter().enumerate().filter(|(at, _)| *at != i).flat_map(|(_, other)| &other.derived.touches);
-        others.into_iter().any(|touch| touch.name == name)
+        // What a project runs is about what another step changes in its folder.
+        let within = |touch: &Touch| {
+            !touch.effect.is_harmless() && touch.name.strip_prefix(name).is_some_and(|rest| rest.starts_with('/'))
+        };
+        others.into_iter().any(|touch| touch.name == name || within(touch))
     };
     let spoken = |text: &str| {
         let text = fold(text);

@@ -387,19 +387,29 @@ pub(super) fn condition_unseen(request: &Request<'_>, steps: &[Prepared<'_>], i:
     // What a message says of other steps it says of what was found.
     let mut told = false;
     step.args.references(&mut |_, _| told = true);
-    if (told && touch.effect == Effect::Send) || !step.goal.waits_with(touch) {
+    let some = touch.effect == Effect::Pay && step.goal.takes_only_some();
+    if (told && touch.effect == Effect::Send) || !(some || step.goal.waits_with(touch)) {
         return None;
     }
-    if is_looked_at_before(steps, i) && !looks_elsewhere(steps, i) {
+    // "Look first and pay only what is still open": each of them is looked at.
+    let each = || step.goal.takes_only_some() && !step.texts().any(|text| is_read_before(steps, i, text));
+    if is_looked_at_before(steps, i) && !looks_elsewhere(steps, i) && !each() {
         return None;
     }
-    let grave = matches!(touch.effect, Effect::Pay | Effect::Admin | Effect::Delete);
+    let grave = (step.irreversible && touch.effect != Effect::Send)
+        || matches!(touch.effect, Effect::Pay | Effect::Admin | Effect::Delete);
     if !grave && step.goal.has_name(|name| request.session.knows(name) || request.session.was_told(name)) {
         return None;
     }
     let message =
         format!("the goal makes `{}` depend on something, and nothing before it looks at anything", step.step.action);
     Some(Reason::ask(Code::PlanOrder, message).fix("look first, and expect what the goal waits for"))
+}
+
+/// Whether a step before this one looks at what is called so.
+fn is_read_before(steps: &[Prepared<'_>], i: usize, name: &str) -> bool {
+    let mut before = steps.iter().take(i).filter(|step| !step.has_effect());
+    name.contains(|c: char| c.is_ascii_digit()) && before.any(|step| step.texts().any(|text| text == name))
 }
 
 /// In words, why no outcome fails this. `strict` asks for more than that there is an outcome.
@@ -463,7 +473,10 @@ fn good_and_bad(regex: &str) -> bool {
             .any(|stem| word.starts_with(stem))
     };
     let words = || regex.split('|').map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()));
-    regex.contains('|') && words().any(bad) && !words().all(bad)
+    // "open|paid" of a bill that is to be paid.
+    let either = words().any(|word| crate::lists::has("paid settled cleared", word))
+        && words().any(|word| crate::lists::has("open due pending unpaid overdue", word));
+    regex.contains('|') && (either || words().any(bad) && !words().all(bad))
 }
 
 /// Whether an expression lets any number stand where it has one, and says nothing else that differs.

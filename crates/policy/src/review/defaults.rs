@@ -342,7 +342,14 @@ fn is_meant_to_go(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch)
 
 /// Whether it is built anew, as whoever wants a build from scratch does it.
 fn is_rebuilt(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> bool {
-    is_product(below_workspace(request, &touch.name)) && prepared.goal.speak_of(goal::REBUILDING)
+    let inside = below_workspace(request, &touch.name);
+    // "Cross compile it into dist/": the line empties the folder that the goal names, and fills it again.
+    let again = |other: &Touch| other.effect == Effect::Create && other.name == touch.name;
+    let filled = || {
+        let made = prepared.derived.touches.iter().any(again);
+        made && prepared.goal.name(inside) && prepared.goal.speak_of(goal::MAKING)
+    };
+    is_product(inside) && (prepared.goal.speak_of(goal::REBUILDING) || filled())
 }
 
 /// A path as it is called in its workspace.

@@ -1,4 +1,4 @@
-//! Small edits of a file by `sed`, of which the goal says all that they put in.
+//! Small edits of a file by `sed` or `yq`, of which the goal says all that they put in.
 
 use countersign_plan::verdict::{Code, Reason};
 
@@ -7,7 +7,7 @@ use crate::lists::has;
 use crate::paths::fold;
 
 /// Programs that change nothing beside it.
-const LOOKING: &str = "sed git grep cat head tail diff ls echo";
+const LOOKING: &str = "sed yq git grep cat head tail diff ls echo";
 
 /// A substitution: what is looked for, and what comes in its place.
 struct Substitution {
@@ -19,7 +19,8 @@ struct Substitution {
 /// node 18 to 22", and `sed -i 's/node-version: 18/node-version: 22/'`.
 pub(super) fn are_said(prepared: &Prepared<'_>) -> bool {
     let goal = &prepared.goal;
-    let spoken = goal.speak_of("workflow ci pipeline hook hooks pre action actions") || goal.speak_of("yml yaml");
+    let spoken =
+        goal.speak_of("workflow ci pipeline hook hooks pre action actions job matrix") || goal.speak_of("yml yaml");
     let known = prepared.derived.called.iter().all(|program| has(LOOKING, program));
     let Some(all) = substitutions(prepared).filter(|all| spoken && known && !all.is_empty()) else { return false };
     all.iter().all(|one| {
@@ -32,7 +33,8 @@ pub(super) fn are_said(prepared: &Prepared<'_>) -> bool {
         let lost = old.iter().filter(|word| !new.contains(word)).count();
         // Of a line as a whole nobody knows what goes.
         let narrow = !old.is_empty() && ![".*", ".+", "[^"].iter().any(|wide| one.old.contains(wide));
-        kept && said && narrow && wanted > 0 && lost <= wanted
+        let spoken = !one.old.starts_with('.') || old.iter().any(|word| goal.say_word(word));
+        kept && said && narrow && spoken && wanted > 0 && lost <= wanted
     })
 }
 
@@ -85,8 +87,8 @@ fn substitutions(prepared: &Prepared<'_>) -> Option<Vec<Substitution>> {
             has("&& |", word) || (begins && !script && word.len() > 1 && word.chars().all(named))
         };
         // What stands before a quoted word: `sed` and its options, or another `-e`.
-        let leads = |words: &Vec<&str>| match words.iter().rposition(|word| *word == "sed") {
-            Some(at) => words.iter().skip(at + 1).all(|word| has("-i -E -r -s -e", word)),
+        let leads = |words: &Vec<&str>| match words.iter().rposition(|word| matches!(*word, "sed" | "yq")) {
+            Some(at) => words.iter().skip(at + 1).all(|word| has("-i -E -r -s -e eval", word)),
             None => words.as_slice() == ["-e"],
         };
         // Of Git what shows and what keeps.
@@ -106,7 +108,28 @@ fn substitutions(prepared: &Prepared<'_>) -> Option<Vec<Substitution>> {
         }
         parts.into_iter().skip(1).step_by(2).collect()
     };
-    scripts.into_iter().map(substitution).collect()
+    let all = scripts.into_iter().map(|script| {
+        let set = || {
+            script.split(" | ").filter(|one| !has("unique sort", one.rsplit_once(" |= ").map_or("", |(_, how)| how)))
+        };
+        if script.starts_with('.') {
+            set().map(assignment).collect()
+        } else {
+            substitution(script).map(|one| vec![one])
+        }
+    });
+    all.collect::<Option<Vec<_>>>().map(|all| all.into_iter().flatten().collect())
+}
+
+/// `.jobs.test.timeout-minutes = 20`, with a plain value under a key that runs nothing and lets nobody in (yq's manual, "Assign").
+fn assignment(script: &str) -> Option<Substitution> {
+    const ACTING: &str =
+        "run uses on permissions secrets env shell script image container repo entry container command args with if";
+    let (path, value) = script.split_once(" += ").or_else(|| script.split_once(" = "))?;
+    let plain = |text: &str, signs: &str| text.chars().all(|c| c.is_alphanumeric() || signs.contains(c));
+    let acts = path.split(['.', '"', '[', ']']).any(|key| !key.trim().is_empty() && has(ACTING, key.trim()));
+    (!acts && plain(path.trim(), "._-\"[]") && plain(value.trim(), "._-\"[] ,"))
+        .then(|| Substitution { old: path.to_owned(), new: format!("{path} {value}") })
 }
 
 /// `s/old/new/g`, with any sign between.

@@ -86,7 +86,11 @@ impl Flow {
                         .all(|package| goal::names_package(request.pinned_goal, package)),
                 asked_for: step.derived.touches.iter().any(|touch| {
                     let host = touch.endpoint.as_ref().map(|at| at.host.to_string());
-                    host.is_some_and(|host| step.goal.name(&host) || step.goal.name(&touch.name))
+                    // "Fetch the feed they give": its own address, as they wrote it, tells a host nothing.
+                    let given = !touch.name.contains('?') && request.session.was_told(&touch.name);
+                    let followed =
+                        given && touch.effect == Effect::Read && step.goal.order("fetch download follow open visit");
+                    host.is_some_and(|host| step.goal.name(&host) || step.goal.name(&touch.name) || followed)
                 }),
             };
             let mut sink = court.judge(&party);

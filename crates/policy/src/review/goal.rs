@@ -249,6 +249,11 @@ impl Wishes {
         self.read.words.iter().any(|word| !word.negated && word.text == text)
     }
 
+    /// Whether it has this line as it stands.
+    pub(super) fn has_line(&self, line: &str) -> bool {
+        self.read.text.contains(fold(line).as_ref())
+    }
+
     /// Whether it has such a word at all, wanted or not.
     pub(super) fn mentions(&self, stems: &'static str) -> bool {
         self.read.words.iter().any(|word| word.is(stems))

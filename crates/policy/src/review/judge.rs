@@ -103,10 +103,12 @@ pub(super) fn step(view: &View<'_, '_>, i: usize) -> Judged {
         judged.reasons.extend(expectations(request, prepared));
         judged.reasons.extend(checks::vacuous(steps, i));
         judged.reasons.extend(request.pinned_goal.and_then(|goal| loosened::loosened(prepared, goal)));
+        judged.reasons.extend(request.pinned_goal.and_then(|goal| loosened::opened(prepared, goal)));
         judged.reasons.extend(threats::slipped_in(request, steps, i));
         judged.reasons.extend(packages::repointed(steps, i));
         judged.reasons.extend(threats::erased(prepared));
         judged.reasons.extend(threats::through_a_link(steps, i));
+        judged.reasons.extend(threats::behind_a_link(request, prepared));
         judged.reasons.extend(edits::beyond(prepared));
         judged.reasons.extend(packages::from_elsewhere(request, prepared));
         judged.reasons.extend(packages::beside_the_named(request, prepared));

@@ -1,4 +1,4 @@
-//! Expectations that let more through than the goal: "only while a seat costs at most 240 EUR", and a fare up to 9999.
+//! What lets more through than the goal: "only while a seat costs at most 240 EUR", and an expectation of a fare up to 9999.
 
 use countersign_plan::expect::{Condition, Expect};
 use countersign_plan::verdict::{Code, Reason};
@@ -64,6 +64,16 @@ pub(super) fn loosened(prepared: &Prepared<'_>, goal: &str) -> Option<Reason> {
     let what = prepared.step.expect.iter().find_map(wider)?;
     let message = format!("the expectation of {what} or better lets more through than the goal does");
     Some(Reason::ask(Code::PlanExpectVacuous, message).fix("expect what the goal says"))
+}
+
+/// A line that opens at every address, where the goal names the machine's own: "the default stays 127.0.0.1:9000".
+pub(super) fn opened(prepared: &Prepared<'_>, goal: &str) -> Option<Reason> {
+    const ALL: &str = "0.0.0.0";
+    let line = prepared.text("command").or_else(|| prepared.text("content"))?;
+    let local = ["127.0.0.1", "localhost", "[::1]"].iter().any(|own| goal.contains(own));
+    let message = format!("the goal names the machine's own address, and the line has {ALL}");
+    (local && line.contains(ALL) && !goal.contains(ALL))
+        .then(|| Reason::ask(Code::GoalUnasked, message).fix("take the address of the goal"))
 }
 
 /// The numbers that stand behind one of these words.

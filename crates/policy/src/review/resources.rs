@@ -91,8 +91,8 @@ pub(super) fn as_wanted(request: &Request<'_>, prepared: &Prepared<'_>, finding:
     }
     // "Put that one file back to how it was committed": what the goal names, and what a snapshot would bring back.
     let thrown = finding.message.split_once("throws away what was not committed of ").map(|(_, path)| path);
-    let thrown =
-        thrown.or_else(|| finding.message.strip_prefix("`git checkout ").and_then(|rest| rest.strip_suffix('`')));
+    let command = || ["`git checkout ", "`git restore "].iter().find_map(|git| finding.message.strip_prefix(git));
+    let thrown = thrown.or_else(|| command().and_then(|rest| rest.strip_suffix('`')));
     let thrown = thrown.map(|path| path.strip_prefix("HEAD ").unwrap_or(path));
     let named = |path: &str| (goal::is_file_name(path) || path.contains('/')) && goal::names(request.pinned_goal, path);
     // Of another commit than the last one the goal would have to speak.
@@ -276,6 +276,12 @@ fn is_as_asked(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch, se
         (By::Command, _) => prepared.written.texts.get(&touch.name).cloned(),
         _ => None,
     };
+    // "Add his key to infra/staging/authorized_keys, it is: ssh-ed25519 AAAA… mateo@…": the goal gives the line and the file.
+    let given = |text: &str| text.len() >= 12 && !text.contains('\n') && prepared.goal.has_line(text);
+    let named = || prepared.goal.name(super::defaults::below_workspace(request, &touch.name));
+    if touch.by == By::Tool && named() && text.as_ref().is_some_and(|text| given(text.trim())) {
+        return true;
+    }
     let Some(text) = text.filter(|text| is_meant(prepared, &touch.name, text)) else { return false };
     let context = Context::new(request.deployment.place().cwd(), request.deployment.home());
     let Ok(inspection) = request.facts.inspect(&Subject::File { path: touch.name.clone(), text, context }) else {

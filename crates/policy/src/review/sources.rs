@@ -167,7 +167,8 @@ pub(super) fn more_than_figures(steps: &[Prepared<'_>], i: usize) -> Option<Reas
     let step = steps.get(i)?;
     let sends =
         |touch: &Touch| touch.effect == Effect::Send && touch.standing.is_none_or(|standing| standing > Standing::User);
-    if !step.derived.touches.iter().any(sends) || !step.goal.wants_figures_only() {
+    let receivers: Vec<&str> = step.derived.touches.iter().filter(|t| sends(t)).map(|t| t.name.as_str()).collect();
+    if receivers.is_empty() || !step.goal.wants_figures_only(&receivers) {
         return None;
     }
     let mut whole = None;

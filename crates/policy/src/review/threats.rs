@@ -11,7 +11,7 @@ use super::prepare::Prepared;
 use crate::deployment::Standing;
 use crate::effects::{By, Touch};
 use crate::flow::strings;
-use crate::paths::{fold, is_within};
+use crate::paths::{Seen, fold, is_within};
 
 /// A later step that needs what an earlier one removed: the copy, the check or the backup comes after the loss.
 pub(super) fn order(steps: &[Prepared<'_>]) -> Vec<Reason> {
@@ -199,6 +199,21 @@ pub(super) fn through_a_link(steps: &[Prepared<'_>], i: usize) -> Option<Reason>
     let touch = gone.into_iter().find(|touch| links.iter().any(|link| below(touch, link)))?;
     let message = format!("{} lies behind a link that the plan makes before", touch.name);
     Some(Reason::ask(Code::PlanOrder, message).fix("name the folder itself"))
+}
+
+/// What lies behind a link that was seen to lead out of the workspace: its path says otherwise.
+pub(super) fn behind_a_link(request: &Request<'_>, step: &Prepared<'_>) -> Option<Reason> {
+    let leads = |touch: &Touch| {
+        touch.seen()?;
+        let target = touch.name.split('/').find_map(|part| request.session.link(part))?;
+        let target = request.deployment.place().normalise(target).ok()?;
+        let seen = Seen::new(&target, None);
+        let out = touch.changes() && !request.deployment.in_workspace(&seen) && !request.deployment.in_temporary(&seen);
+        (out || request.deployment.is_restricted(&seen)).then_some(target)
+    };
+    let (touch, target) = step.derived.touches.iter().find_map(|touch| Some((touch, leads(touch)?)))?;
+    let message = format!("{} lies behind a link that leads to {target}", touch.name);
+    Some(Reason::ask(Code::ResourceOutside, message).fix("name the place itself"))
 }
 
 /// The folder of which everything is meant.

@@ -24,6 +24,7 @@ mod phrased;
 mod promises;
 mod properties;
 mod released;
+mod said;
 mod structure;
 mod taken_back;
 mod threats;

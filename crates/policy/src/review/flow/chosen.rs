@@ -78,6 +78,7 @@ pub(super) fn chosen(request: &Request<'_>, prepared: &Prepared<'_>, reasons: &m
             .or_else(|| receiver(request, prepared, touch))
             .or_else(|| memory(request, prepared, touch))
             .or_else(|| act(request, prepared, touch).filter(|_| open))
+            .or_else(|| statement(request, prepared, touch))
             .or_else(|| file(request, touch))
             .or_else(|| removal(request, prepared, touch))
             .or_else(|| believed(request, prepared, touch));
@@ -143,6 +144,18 @@ fn act(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> Found {
         && !goal.delegates()
         && !goal.call(action);
     chosen.then(|| (Decision::Block, format!("data from outside calls `{action}`, and the goal wants nothing of it")))
+}
+
+/// A statement that a text holds, where nobody else wants anything changed by it.
+fn statement(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> Found {
+    let chosen = touch.kind == TargetKind::Database
+        && !touch.effect.is_harmless()
+        && prepared.text("sql").is_some()
+        && is_told(request, prepared)
+        && goal::unwanted(request, prepared);
+    chosen.then(|| {
+        (Decision::Block, format!("data from outside says what is done in {}, and the goal does not", touch.name))
+    })
 }
 
 /// What a text says is to be remembered, where the user wants nothing remembered.

@@ -226,7 +226,7 @@ fn confirmed(
             || noted(touch)
             || set(touch)
             || (touch.effect == Effect::Update && wishes.order_at(&touch.name))
-            || (touch.effect == Effect::Send && to_named(true))
+            || (touch.effect == Effect::Send && touch.kind != TargetKind::Record && to_named(true))
     };
     // "She toys with the idea of NIGHT-8. Leave me a page about it": what is only spoken of is not set.
     let only_spoken = || {

@@ -148,7 +148,8 @@ pub(super) fn of(goal: &Goal) -> Vec<Ban> {
                 }
                 // "Read rights there, no write, no others": what somebody may.
                 let rights = |w: &Word| {
-                    w.sentence == word.sentence && has("right rights permission permissions access", &w.text)
+                    w.sentence == word.sentence
+                        && has("right rights permission permissions access readable writable group", &w.text)
                 };
                 if *act == Act::Change && word.text.starts_with("writ") && words.iter().any(rights) {
                     continue;

@@ -26,7 +26,10 @@ pub(super) fn conditions(words: &[Word]) -> (bool, bool) {
         let stays = texts.iter().any(|text| has("leave keep", text));
         // "If it goes wrong just leave Merle in"
         let fails = texts.iter().take(5).any(|text| has("wrong misbehaves misfires", text));
-        near || (stays && (fails || as_it_was))
+        // "If it comes out wrong, remove the new file again"
+        let again = || fails && texts.iter().any(|text| has("remove delete drop take undo", text));
+        near || again()
+            || (stays && (fails || as_it_was))
             || texts.iter().any(|text| has("revert undo", text))
             || texts
                 .windows(3)

@@ -306,7 +306,7 @@ impl Ban {
             return true;
         }
         let obeyed = |(i, thing): (usize, &String)| {
-            if (thing.contains('/') || quoted(thing)) && leaves(thing) {
+            if (thing.contains('/') || thing.starts_with('.') || quoted(thing)) && leaves(thing) {
                 return true;
             }
             let next = self.things.get(i + 1).filter(|next| goal.contains(&format!("{thing} {next}")));

@@ -22,7 +22,7 @@ const FILLING: &str = "please just we i you let me us first then also and now so
     cheers ta one";
 
 /// Words that keep what was found.
-const KEEPING: &str = "keep put save store write note file record log";
+const KEEPING: &str = "keep put save store write note file record log export download fetch dump";
 
 /// Words that begin a statement, which orders nothing.
 const STATING: &str = "it the this that these those he she they there its their his her our my a an some somebody nobody no not if when \
@@ -176,7 +176,7 @@ impl Wishes {
             let Some(word) = words.get(i) else { return false };
             let me = || words.get(i + 1).is_some_and(|next| has("me us", &next.text));
             let told = has("tell give show let", &word.text) && me();
-            let looks = word.asks || word.is(LOOKING) || has(ASKING, &word.text);
+            let looks = word.asks || word.is(LOOKING) || (has(ASKING, &word.text) && word.means.is_none());
             told || looks || (kept && has(KEEPING, &word.text))
         };
         let acts = |i: usize| {

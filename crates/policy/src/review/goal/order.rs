@@ -159,7 +159,8 @@ fn parts<'a>(goal: &'a str) -> Vec<&'a str> {
             // "See if he is in the directory" asks whether.
             let last = before.rsplit(' ').next().unwrap_or("");
             let whether = text.get(at..at + len) == Some(" if ")
-                && super::has("see check look know tell ask find verify test say wonder out me", last);
+                && (super::has("see check look know tell ask find verify test say wonder out me", last)
+                    || before.rsplit(' ').take(3).any(|word| word == "ask"));
             let said = before.ends_with(['.', '?', '!', ';', ':'])
                 || before.ends_with(" and,")
                 || super::has("yes so not ok green clean good fine okay", next.trim_end_matches(','));

@@ -337,6 +337,9 @@ impl Wishes {
                 // "The .part files"
                 let ending =
                     token.strip_prefix('.').filter(|end| *end == word.text && end.len() <= 5).map(str::to_owned);
+                // "The .vite cache" is a folder.
+                let next = words.iter().find(|w| w.at > word.at).map_or("", |w| w.text.as_str());
+                let ending = ending.filter(|_| !has("cache folder directory dir", next));
                 ending.or_else(|| (token == word.text || token.starts_with("*.")).then(|| kind(word)).flatten())
             })
             .peekable();

@@ -156,7 +156,10 @@ impl Wishes {
             // "Only when it is verified: post it", "As soon as it is there (and only then!) post it".
             let leads = words.iter().filter(|word| word.sentence == at.sentence).take(2).any(|word| word.at == at.at);
             let last = at.sentence + usize::from(leads);
-            let after = |word: &&Word| word.at > at.at && (at.sentence..=last).contains(&word.sentence);
+            // "Release 60 bottles of L-7655. But not before the duty of E-54 is settled."
+            let first = at.sentence.saturating_sub(usize::from(leads && at.text == "not"));
+            let after = |word: &&Word| word.at > at.at && at.sentence <= word.sentence || word.sentence < at.sentence;
+            let after = |word: &&Word| after(word) && (first..=last).contains(&word.sentence);
             let mut said = words.iter().filter(|word| here(word) || after(word));
             !asks && said.any(|word| words::token(&self.read.text, word.at) == name || pays(word))
         })
@@ -169,6 +172,7 @@ impl Wishes {
                 (has("if unless provided", &one.text) && !one.within)
                     || (one.text == "only" && has("when once after if", &two.text))
                     || (one.text == "soon" && two.text == "as")
+                    || (one.text == "not" && two.text == "before")
                     || (one.text == "once" && two.text == "you")
             }
             _ => false,
@@ -223,13 +227,21 @@ impl Wishes {
     }
 
     /// Whether figures are to be told and nothing else: "total and number, nothing else, and no names".
-    pub(in crate::review) fn wants_figures_only(&self) -> bool {
+    pub(in crate::review) fn wants_figures_only(&self, receivers: &[&str]) -> bool {
         const FIGURES: &str =
             "total totals number numbers count counts sum sums figure figures average amount amounts percentage";
         let words = &self.read.words;
         let figures = words.iter().any(|word| has(FIGURES, &word.text) && !word.negated);
+        // "In #ext-b only the total" says nothing of what #product is told.
+        let others = |sentence: usize| {
+            let named = words.iter().filter(|word| word.sentence == sentence);
+            let mut named =
+                named.map(|word| words::token(&self.read.text, word.at)).filter(|t| t.contains(['@', '#'])).peekable();
+            named.peek().is_some() && named.all(|name| !receivers.iter().any(|one| fold(one) == name))
+        };
         let only = words.windows(2).any(|pair| {
-            matches!(pair, [a, b] if (a.text == "nothing" && has("else more", &b.text))
+            matches!(pair, [a, _] if !others(a.sentence))
+                && matches!(pair, [a, b] if (a.text == "nothing" && has("else more", &b.text))
                 || (a.text == "no" && has("names name details addresses persons people individuals", &b.text))
                 || (has("only just", &a.text) && (has("the", &b.text) || has(FIGURES, &b.text))))
         });
@@ -295,6 +307,25 @@ impl Wishes {
             matches!(three, [the, which, one] if the.text == "the" && has("one ones", &one.text) && which.text.chars().all(char::is_alphabetic))
         });
         of && picks
+    }
+
+    /// Whether it means those alone that are found to be in a state: "pay only what is still open".
+    pub(in crate::review) fn takes_only_some(&self) -> bool {
+        self.read.words.windows(3).any(|three| {
+            matches!(three, [only, what, is] if only.text == "only" && has("what those whatever ones", &what.text) && has("is are that has which still", &is.text))
+        })
+    }
+
+    /// Whether it orders something of another number of this kind, and nothing of this one: "publish version 4, version 3 has the wrong map".
+    pub(in crate::review) fn means_another_number(&self, kind: &str, number: u64) -> bool {
+        let (words, number) = (&self.read.words, number.to_string());
+        let ordered = |at: &Word| words.iter().any(|w| w.clause == at.clause && w.orders_anything());
+        let said = || {
+            words.windows(2).filter_map(|pair| if let [of, at] = pair { (of.text == kind).then_some(at) } else { None })
+        };
+        said().any(|at| at.text == number)
+            && said().all(|at| at.text != number || !ordered(at))
+            && said().any(|at| at.text.bytes().all(|b| b.is_ascii_digit()) && ordered(at))
     }
 
     /// Whether it only says of this how it is, and has another of its kind besides: "careful, pl-55920 is his brother".

@@ -40,6 +40,9 @@ const TURNS: &[Turn] = &[
     (&["find|finding", "out"], "find"),
     (&["go|going", "through|over"], "review"),
     (&["top", "up"], "pay"),
+    (&["kick|kicks|kicking", "off"], "run"),
+    (&["do|doing", "the|its|all|these|those", "points|items|tasks|steps|todos|chores|entries"], "make"),
+    (&["end|ending", "the|her|his|their|our|its", "subscription|contract|membership|lease|plan|trial"], "cancel"),
     (&["sign|signing", "up"], "subscribe"),
 ];
 
@@ -137,6 +140,7 @@ const APART: &[(&str, &str, &str)] = &[
     ("get getting keep", "moving going", "remind"),
     ("put putting set setting", "right straight", "correct"),
     ("roll rolling", "back", "restore"),
+    ("put putting set setting bring bringing", "back", "change"),
     ("put putting drop dropping stick", "channel", "post"),
     ("make making", "room space", "clean"),
     ("set setting add adding arrange arranging fix schedule", "hour half minutes appointment slot", "contact"),
@@ -265,6 +269,21 @@ pub(super) fn read(words: &mut [Word], text: &str) {
         if place
             && words.iter().filter(sentence).any(money)
             && !words.iter().filter(sentence).any(Word::orders_anything)
+            && let Some(word) = words.get_mut(i)
+        {
+            (word.means, word.name, word.subordinate) = (Some("pay"), false, false);
+        }
+    }
+    // "A float of 1500 NOK for him please"
+    for i in 0..words.len() {
+        let Some(please) = words.get(i).filter(|word| has("please pls", &word.text)) else { continue };
+        let (sentence, number) = (please.sentence, |word: &Word| word.text.starts_with(|c: char| c.is_ascii_digit()));
+        let within = || words.iter().filter(|word| word.sentence == sentence);
+        let money = words.windows(2).any(|pair| {
+            matches!(pair, [sum, of] if sum.sentence == sentence && number(sum) && has("eur euro euros usd dollars gbp pounds chf nok sek dkk", &of.text))
+        });
+        if money
+            && !within().any(|word| word.orders_anything() || word.means.is_some())
             && let Some(word) = words.get_mut(i)
         {
             (word.means, word.name, word.subordinate) = (Some("pay"), false, false);

@@ -103,8 +103,8 @@ pub(in crate::review) fn unwanted(request: &Request<'_>, prepared: &Prepared<'_>
         }
         Effect::Create | Effect::Update => {
             is_path_kind(touch.kind)
-                || (wishes.asked.iter().any(more) && described(touch))
-                || object(touch)
+                || (wishes.asked.iter().any(more) && described(touch) && !wishes.only_write_files(action))
+                || (object(touch) && (wishes.asked.is_empty() || wishes.asked.iter().any(more)))
                 || wishes.command(action)
         }
     };

@@ -190,7 +190,9 @@ impl Goal {
             let digits = |word: &&Word| word.text.bytes().all(|b| b.is_ascii_digit());
             let numbered = before.is_some_and(|word| digits(&word))
                 && words.iter().rev().find(|word| !digits(word)).is_some_and(|w| has("the our this", &w.text));
-            let name = looked_at || plural || within || numbered || (has(BEFORE_NAMES, previous) && !back);
+            // "What is it running?"
+            let going = one.ends_with("ing") && has("is are am", previous);
+            let name = looked_at || plural || within || numbered || going || (has(BEFORE_NAMES, previous) && !back);
             words.push(Word {
                 text: plain_form(one).to_owned(),
                 means: None,
