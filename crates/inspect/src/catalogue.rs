@@ -60,7 +60,9 @@ static CATALOGUE: LazyLock<HashMap<&'static str, Arc<Entry>>> = LazyLock::new(||
 /// The entry of a program by its bare name.
 pub(crate) fn entry(name: &str) -> Option<&'static Entry> {
     let known = |name: &str| CATALOGUE.get(name).or_else(|| versioned(name).and_then(|base| CATALOGUE.get(base)));
-    known(name).or_else(|| of_target(name).and_then(known)).map(AsRef::as_ref)
+    // `mkfs.TYPE` makes a file system of whatever type (mkfs(8)).
+    let makes = || name.starts_with("mkfs.").then(|| known("mkfs")).flatten();
+    known(name).or_else(makes).or_else(|| of_target(name).and_then(known)).map(AsRef::as_ref)
 }
 
 /// What a toolchain for another machine has under the target's name: `arm-none-eabi-objdump`, `x86_64-w64-mingw32-gcc`.

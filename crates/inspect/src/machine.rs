@@ -105,6 +105,8 @@ pub(crate) struct Machine<'a> {
     pub(crate) computed: BTreeSet<String>,
     /// Files that the line itself made: to take them away again destroys nothing.
     pub(crate) made: BTreeSet<String>,
+    /// Files that the pipeline under way reads.
+    pub(crate) inputs: BTreeSet<String>,
     /// Files that were emptied and not filled again, with the program that did it.
     emptied: BTreeMap<String, String>,
     commands: u32,
@@ -151,6 +153,7 @@ impl<'a> Machine<'a> {
             judged: BTreeSet::new(),
             computed: BTreeSet::new(),
             made: BTreeSet::new(),
+            inputs: BTreeSet::new(),
             emptied: BTreeMap::new(),
             commands: MAX_COMMANDS,
             expanded: 0,
@@ -290,6 +293,9 @@ impl<'a> Machine<'a> {
             self.find(FindingKind::DownloadAndExecute, message);
         }
         self.effort.touched(effect, &name, pattern);
+        if effect == Effect::Read && self.inputs.len() < MAX_FILES {
+            self.inputs.insert(name.clone());
+        }
         self.judge_place(effect, &name, recursive);
         self.judge_record(effect, &name);
         self.judge_lock(effect, &name);

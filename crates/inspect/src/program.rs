@@ -9,6 +9,7 @@ mod editors;
 mod embedded;
 mod filter;
 mod find;
+mod given;
 mod grave;
 mod handed;
 mod launched;
@@ -178,6 +179,7 @@ impl Machine<'_> {
         self.judge_live(base, rest);
         self.judge_embedded(base, rest, stdin);
         self.judge_within(base, rest, stdin);
+        self.judge_given(base, rest, stdin);
         self.sent_around(base, rest);
         self.judge_outward(base, rest);
         self.judge_sources(base, rest);

@@ -138,6 +138,14 @@ pub(crate) fn of(name: &str, text: &str) -> Option<(FindingKind, String)> {
     if !sample && (obeys(text) || obeys_in_quotes(&lower, text)) {
         return Some((FindingKind::OpensToAnybody, format!("{name} would run what a request tells it")));
     }
+    // Whoever has the number of root is root (passwd(5)).
+    let root = |line: &str| {
+        let mut fields = line.split(':');
+        fields.next().is_some_and(|user| !user.is_empty() && user != "root") && fields.nth(1) == Some("0")
+    };
+    if lower.ends_with("/etc/passwd") && text.lines().any(root) {
+        return Some((FindingKind::OpensToAnybody, format!("{name} gets another name for root")));
+    }
     let last = lower.rsplit('/').next().unwrap_or(&lower);
     let decides = last == "conftest.py"
         || last.starts_with("setuptests")

@@ -45,6 +45,24 @@ impl Machine<'_> {
         }
     }
 
+    /// Whether the pipeline under way reads the file that `word` names: what opens it for writing empties it before it is read (Bash
+    /// manual, "Redirections"). What the line itself made is none that is lost.
+    pub(crate) fn is_input(&self, word: &Word) -> bool {
+        let own = |name: &String| {
+            self.made.contains(name) || (self.files.contains_key(name) && !self.context.files.contains_key(name))
+        };
+        let read = |name: &String| self.inputs.contains(name) && !name.starts_with("/dev/") && !own(name);
+        !word.has_hole() && self.paths(word).iter().any(read)
+    }
+
+    /// What was in such a file is lost, whatever is written there afterwards.
+    pub(crate) fn loses_input(&mut self, word: &Word) {
+        for name in self.paths(word) {
+            self.made.remove(&name);
+        }
+        self.empties(word);
+    }
+
     /// At the end of the line: what was emptied and not filled again is destroyed.
     pub(crate) fn finish(&mut self) {
         self.judge_later();

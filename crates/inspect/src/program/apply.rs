@@ -22,7 +22,7 @@ const ENDLESS_PASS: &[&str] = &[
 ];
 
 /// Programs that write to one place what they read from another.
-const COPYING: &[&str] = &["cp", "gcp", "tee", "gtee", "install", "sponge"];
+pub(super) const COPYING: &[&str] = &["cp", "gcp", "tee", "gtee", "install", "sponge"];
 
 /// Programs that give out nothing before they have read everything.
 const GATHERING: &[&str] = &["sort", "tail", "tac", "shuf", "sponge", "column"];
@@ -142,7 +142,8 @@ impl Machine<'_> {
         self.forgets_built(&parsed, rest, &doing.written);
         self.checks_out(&parsed, rest, doing.dry);
         let prints = doing.reads && prints_lines(&self.by, rest);
-        let mut out = out.unwrap_or_else(|| self.output(&tags, doing, stdin));
+        let searched = self.searched(&operands, parsed.path.first().map(String::as_str), doing.recursive);
+        let mut out = out.unwrap_or_else(|| self.output(&tags, doing, stdin, searched));
         if prints {
             out.listing.clear();
         }
@@ -447,18 +448,6 @@ impl Machine<'_> {
         }
     }
 
-    /// What a file that a program writes holds afterwards: not known, but of which origin is.
-    fn written(&mut self, word: &Word, holds: Stream, doing: &mut Doing) {
-        if let [name] = self.paths(word).as_slice() {
-            self.effort.fresh += u32::from(holds.endless);
-            if COPYING.contains(&self.by.as_str()) {
-                self.judge_written(name, &holds);
-            }
-            self.files.insert(name.clone(), holds.with_text(None));
-            doing.written.push(name.clone());
-        }
-    }
-
     /// What comes after the operands of a wrapper, and scripts.
     fn commands(
         &mut self,
@@ -514,7 +503,7 @@ impl Machine<'_> {
         }
     }
 
-    fn output(&mut self, tags: &[&Tag], doing: Doing, stdin: &Stream) -> Stream {
+    fn output(&mut self, tags: &[&Tag], doing: Doing, stdin: &Stream, searched: Vec<Word>) -> Stream {
         let remote = tags.contains(&&Tag::Remote) || !doing.hosts.is_empty();
         if tags.contains(&&Tag::Quiet) {
             return Stream::empty();
@@ -536,6 +525,11 @@ impl Machine<'_> {
         // What is left of a list is not all of the folder.
         if NARROWING.contains(&self.by.as_str()) {
             out.listing.retain(|word| word.constant().is_none());
+        }
+        // Names of files are those below what was searched.
+        if tags.contains(&&Tag::Lists) && !searched.is_empty() {
+            out.listing.clear();
+            out.list(searched);
         }
         if tags.contains(&&Tag::Find(FindingKind::Secret)) {
             out.sources.insert("secret".to_owned());

@@ -55,7 +55,22 @@ const WIPES: &[(&str, &[&str])] = &[
 
 /// Programs that take a device, whatever its name turns out to be.
 const FORMATS: &[&str] = &[
-    "mkfs", "mke2fs", "mkswap", "mkdosfs", "newfs", "wipefs", "shred", "pvremove", "vgremove", "lvremove", "dd", "wipe",
+    "mkfs",
+    "mke2fs",
+    "mkswap",
+    "mkdosfs",
+    "mkntfs",
+    "mkexfatfs",
+    "newfs",
+    "newfs_msdos",
+    "newfs_exfat",
+    "wipefs",
+    "shred",
+    "pvremove",
+    "vgremove",
+    "lvremove",
+    "dd",
+    "wipe",
 ];
 
 /// Programs that do nothing but mine.
@@ -125,11 +140,11 @@ impl Machine<'_> {
             }
         }
         let second_root = matches!(base, "useradd" | "usermod" | "adduser")
-            && words.iter().any(|word| matches!(word.as_str(), "-o" | "--non-unique" | "-ou"))
+            && words.iter().any(|word| word == "--non-unique" || is_cluster(word, 'o'))
             && (words
                 .windows(2)
                 .any(|pair| matches!(pair, [flag, id] if (flag.ends_with('u') || flag == "--uid") && id == "0"))
-                || words.iter().any(|word| matches!(word.as_str(), "-u0" | "-ou0" | "--uid=0")));
+                || words.iter().any(|word| word == "--uid=0" || (is_cluster(word, 'u') && word.ends_with("u0"))));
         let without_password = base == "passwd"
             && words.iter().any(|word| matches!(word.as_str(), "-d" | "--delete"))
             && words.iter().any(|word| word == "root");
@@ -302,6 +317,11 @@ impl Machine<'_> {
             self.find(FindingKind::ReverseShell, "a shell beside this one takes its orders from another machine");
         }
     }
+}
+
+/// Whether a word is of flags of one letter, and this is among them.
+fn is_cluster(word: &str, flag: char) -> bool {
+    word.strip_prefix('-').is_some_and(|flags| !flags.starts_with('-') && flags.contains(flag))
 }
 
 /// Folders that projects have of their own: what is run there is theirs, whatever else was unpacked beside it.

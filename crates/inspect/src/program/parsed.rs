@@ -61,7 +61,8 @@ impl Machine<'_> {
 
     /// The plain file that is made a file system, as images are: no device, and nothing that shows only when it runs (mkfs(8)).
     pub(super) fn image_file(&self, parsed: &Parsed<'_>) -> Option<Word> {
-        let makes = self.by.starts_with("mkfs") || matches!(self.by.as_str(), "mke2fs" | "mkswap" | "mkdosfs");
+        let makes = self.by.starts_with("mkfs")
+            || matches!(self.by.as_str(), "mke2fs" | "mkswap" | "mkdosfs" | "mkntfs" | "mkexfatfs");
         // How many blocks comes last.
         let size = |word: &&Word| word.constant().is_some_and(|text| text.starts_with(|c: char| c.is_ascii_digit()));
         let image = parsed.operands.iter().rev().find(|word| !size(word)).filter(|_| makes)?;
@@ -168,6 +169,62 @@ impl Machine<'_> {
             })
     }
 
+    /// What the names lie below that a search prints: the folders and files that it was given, in the shell's own folder the folder itself
+    /// (grep(1), rg(1), fd(1), git-ls-files(1)).
+    pub(super) fn searched(&self, operands: &[(Role, Word)], verb: Option<&str>, recursive: bool) -> Vec<Word> {
+        let paths = self.by == "git" && matches!(verb, Some("ls-files" | "grep"));
+        if !(paths || SEARCHING.contains(&self.by.as_str()) || FINDING.contains(&self.by.as_str())) {
+            return Vec::new();
+        }
+        let is_file = |word: &Word| {
+            let shown = word.shown();
+            let last = shown.rsplit('/').next().unwrap_or("").trim_start_matches('.');
+            word.is_pattern() || last.contains('.')
+        };
+        let mut out = Vec::new();
+        for (role, word) in operands.iter().filter(|(_, word)| !word.is_empty()) {
+            match role {
+                Role::Read if !recursive => out.push(word.clone()),
+                Role::Read | Role::ReadTree => {
+                    out.extend(is_file(word).then(|| word.clone()));
+                    out.push(word.all_below());
+                }
+                // A pathspec reaches below the last folder that it names (gitglossary(7), "pathspec").
+                Role::Text if paths && verb == Some("ls-files") => {
+                    let shown = word.shown();
+                    let literal = shown.split(['*', '?', '[']).next().unwrap_or("");
+                    match literal.rsplit_once('/').map(|(folder, _)| folder) {
+                        _ if shown.starts_with([':', '-']) || word.has_hole() => {}
+                        Some(folder) if literal.len() < shown.len() => out.push(Word::text(folder).all_below()),
+                        None if literal.len() < shown.len() => out.push(Word::text(".").all_below()),
+                        _ => {
+                            out.extend(is_file(word).then(|| word.clone()));
+                            out.push(word.all_below());
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+        out
+    }
+
+    /// What a file that a program writes holds afterwards: not known, but of which origin is.
+    pub(super) fn written(&mut self, word: &Word, holds: crate::machine::Stream, doing: &mut super::apply::Doing) {
+        let lost = matches!(self.by.as_str(), "tee" | "gtee") && self.is_input(word);
+        if let [name] = self.paths(word).as_slice() {
+            self.effort.fresh += u32::from(holds.endless);
+            if super::apply::COPYING.contains(&self.by.as_str()) {
+                self.judge_written(name, &holds);
+            }
+            self.files.insert(name.clone(), holds.with_text(None));
+            doing.written.push(name.clone());
+        }
+        if lost {
+            self.loses_input(word);
+        }
+    }
+
     /// `effect` on what is there already.
     pub(super) fn change_in_place(&mut self, effect: Effect, word: &Word, recursive: bool) {
         let before = std::mem::replace(&mut self.in_place, true);
@@ -197,24 +254,31 @@ pub(super) fn sets_tag(option: &str) -> bool {
         || option.to_ascii_lowercase().contains("tagsfromfile")
 }
 
+/// Programs that search in files.
+const SEARCHING: &[&str] = &[
+    "grep",
+    "egrep",
+    "fgrep",
+    "zfgrep",
+    "ggrep",
+    "pcregrep",
+    "pcre2grep",
+    "rg",
+    "ripgrep",
+    "ag",
+    "ack",
+    "ugrep",
+    "ug",
+    "pt",
+    "sift",
+];
+
+/// Programs that search for files.
+const FINDING: &[&str] = &["fd", "fdfind"];
+
 /// Whether a search prints the lines that it finds: with other options it prints the names of files (grep(1), "-l", "-L"; rg(1),
 /// "--files").
 pub(super) fn prints_lines(by: &str, rest: &[Word]) -> bool {
-    const SEARCHING: &[&str] = &[
-        "grep",
-        "egrep",
-        "fgrep",
-        "zfgrep",
-        "ggrep",
-        "pcregrep",
-        "pcre2grep",
-        "rg",
-        "ripgrep",
-        "ag",
-        "ack",
-        "ugrep",
-        "ug",
-    ];
     let names = |word: &Word| {
         let word = word.prefix();
         match word.strip_prefix("--") {

@@ -317,10 +317,12 @@ fn of_pod(value: &Value, commands: &mut Vec<Vec<String>>, depth: u32) -> usize {
                     "privileged" | "hostPID" | "hostIPC" => value == &Value::Bool(true),
                     "hostPath" => value.get("path").and_then(Value::as_str) == Some("/"),
                     "command" => {
+                        let more = members.get("args").and_then(Value::as_array).into_iter().flatten();
                         let words: Vec<String> = value
                             .as_array()
                             .into_iter()
                             .flatten()
+                            .chain(more)
                             .filter_map(Value::as_str)
                             .map(str::to_owned)
                             .collect();

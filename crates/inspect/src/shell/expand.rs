@@ -268,7 +268,10 @@ impl Machine<'_> {
     fn substitute(&mut self, command: &str) -> Word {
         let before = self.scope.clone();
         let decodes = std::mem::take(&mut self.decodes);
+        // What it reads it has read before anything is opened for writing.
+        let inputs = std::mem::take(&mut self.inputs);
         let mut stream = self.nested(command);
+        self.inputs = inputs;
         stream.decoded |= std::mem::replace(&mut self.decodes, decodes);
         self.scope = before;
         if stream.text.is_none() && self.origins.len() < MAX_FIELDS {
@@ -287,11 +290,26 @@ impl Machine<'_> {
         if stream.text.is_none() && !stream.endless && is_moment(command) {
             return Word::pattern("*");
         }
-        match (stream.text, stream.listing.first()) {
+        match (stream.text, stream.listing.as_slice()) {
             (Some(text), _) => Word::text(text.trim_end_matches('\n')),
-            (None, Some(pattern)) => pattern.clone(),
-            (None, None) => Word::hole(format!("({})", shorten(command))),
+            (None, [pattern, below, ..]) if below.is_pattern() => self.below_all(&stream.listing, pattern),
+            (None, [pattern, ..]) => pattern.clone(),
+            (None, []) => Word::hole(format!("({})", shorten(command))),
         }
+    }
+
+    /// One pattern for all of a list: what lies below the folder that they have in common.
+    fn below_all(&self, listing: &[Word], first: &Word) -> Word {
+        let paths: Vec<String> = listing.iter().flat_map(|word| self.paths(word)).collect();
+        let literal = |path: &String| path.split(['*', '?', '[']).next().unwrap_or("").to_owned();
+        let Some(mut common) = paths.first().map(literal) else { return first.clone() };
+        for path in &paths {
+            while !literal(path).starts_with(&common) {
+                common.pop();
+            }
+        }
+        let folder = common.rsplit_once('/').map_or("", |(folder, _)| folder);
+        if folder.is_empty() || folder.contains('$') { first.clone() } else { Word::text(folder).all_below() }
     }
 
     /// `$((…))`: substitutions inside are followed, constants are computed.

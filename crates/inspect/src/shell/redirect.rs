@@ -158,7 +158,13 @@ impl Machine<'_> {
         }
         for target in targets {
             match target {
-                Target::File { path, append } => self.write_file(&path, out.clone(), append),
+                Target::File { path, append } => {
+                    let lost = !append && self.is_input(&path);
+                    self.write_file(&path, out.clone(), append);
+                    if lost {
+                        self.loses_input(&path);
+                    }
+                }
                 Target::Process(subshell) => {
                     self.subshell(&subshell, &out);
                 }

@@ -96,6 +96,13 @@ impl Machine<'_> {
     }
 
     fn pipeline(&mut self, pipeline: &Pipeline, stdin: &Stream) -> Stream {
+        let outer = std::mem::take(&mut self.inputs);
+        let out = self.members(pipeline, stdin);
+        self.inputs.extend(outer);
+        out
+    }
+
+    fn members(&mut self, pipeline: &Pipeline, stdin: &Stream) -> Stream {
         let mut data = stdin.clone();
         if let [only] = pipeline.seq.as_slice() {
             return self.command(only, data);

@@ -6,6 +6,7 @@ mod corpus;
 mod deeds;
 mod embedded;
 mod findings;
+mod given;
 mod grave;
 mod hidden_ends;
 mod roundabout;
