@@ -11,11 +11,13 @@ mod lex;
 mod lists;
 mod members;
 mod names;
+mod paths;
 mod perl;
 mod places;
 mod powershell;
 mod quoting;
 mod rounds;
+mod spelled;
 mod started;
 mod statistics;
 mod sums;
@@ -69,7 +71,7 @@ impl Machine<'_> {
 
     fn calls_of(&mut self, language: Language, text: &str) {
         let table = calls::table(language);
-        let Some(tokens) = lex::tokens(language, &perl::with_globs(language, text)) else {
+        let Some(tokens) = lex::tokens(language, &perl::with_globs(language, &paths::above(language, text))) else {
             self.unknown(UnknownKind::Syntax, Effect::Execute, format!("the {} code cannot be read", language.name()));
             return;
         };
@@ -83,7 +85,11 @@ impl Machine<'_> {
         let tokens = names::settled(language, &fold::constants(&tokens, &self.context.home, &self.context.cwd));
         let tokens = names::settled(language, &fold::constants(&tokens, &self.context.home, &self.context.cwd));
         let tokens = fold::bare_loops(words::spread(language, tokens));
-        let tokens = if language == Language::Python { places::placed(sums::apart(tokens)) } else { tokens };
+        let tokens = if language == Language::Python {
+            places::placed(sums::apart(paths::whole(tokens, &self.context.cwd)))
+        } else {
+            tokens
+        };
         let loops = fold::loops(&tokens);
         let worst = fold::worst_of_lists(&tokens, &self.context.home);
         let mut seen = Seen { loops, worst, lists: lists::lists(&tokens), tokens: tokens.clone(), ..Seen::default() };

@@ -4,6 +4,7 @@ mod carries;
 mod foreign;
 mod implant;
 pub(crate) mod make;
+pub(crate) mod playbook;
 mod runners;
 pub(crate) mod scratch;
 mod settings;
@@ -270,7 +271,7 @@ pub(crate) fn embedded(name: &str, text: &str) -> Option<String> {
         "crontab" => lines(&scheduled),
         _ if ["/cron.d/", "/crontabs/", "/etc/crontab"].iter().any(|place| lower.contains(place)) => lines(&scheduled),
         _ if last.ends_with(".yml") || last.ends_with(".yaml") => {
-            let lines = of_workflow(text);
+            let lines: Vec<String> = of_workflow(text).into_iter().chain(playbook::lines(text)).collect();
             (!lines.is_empty()).then(|| lines.join("\n"))
         }
         _ => None,

@@ -81,6 +81,8 @@ pub(crate) struct Machine<'a> {
     pub(crate) opened: bool,
     /// Whether the database under way lies in memory alone.
     pub(crate) in_memory: bool,
+    /// Whether it lies there, in a temporary folder, or was made by the line.
+    pub(crate) passing: bool,
     /// Whether statements of the line put together others that end a database.
     pub(crate) ends_databases: bool,
     /// The position of the command under way, where it is one of the inspected text itself.
@@ -141,6 +143,7 @@ impl<'a> Machine<'a> {
             bound: Vec::new(),
             opened: false,
             in_memory: false,
+            passing: false,
             ends_databases: false,
             span: None,
             depth: 0,

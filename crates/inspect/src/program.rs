@@ -1,5 +1,6 @@
 //! Programs: which one a word names, and what it does with its arguments.
 
+mod ansible;
 mod apply;
 mod builtin;
 mod client;
@@ -20,6 +21,7 @@ mod options;
 mod own;
 mod owners;
 mod parsed;
+mod passing;
 mod placed;
 mod printed;
 mod proxies;
@@ -156,7 +158,8 @@ impl Machine<'_> {
             few.iter().enumerate().any(|(i, word)| few.get(..i).is_some_and(|before| before.contains(word)))
         };
         let connects = || rest.iter().any(|word| word.prefix().contains("=/inet"));
-        if matches!(base, "make" | "gmake" | "bmake" | "exiftool") || connects() || twice() {
+        let coded = || base.starts_with("py") && rest.iter().any(|word| matches!(word.constant(), Some("-c" | "-")));
+        if matches!(base, "make" | "gmake" | "bmake" | "exiftool") || connects() || coded() || twice() {
             self.words = rest.to_vec();
         } else {
             self.words.clear();
@@ -180,7 +183,6 @@ impl Machine<'_> {
         self.judge_embedded(base, rest, stdin);
         self.judge_within(base, rest, stdin);
         self.judge_given(base, rest, stdin);
-        self.sent_around(base, rest);
         self.judge_outward(base, rest);
         self.judge_sources(base, rest);
         self.judge_proxies(base, rest);

@@ -3,6 +3,7 @@
 //! A text that two dialects read differently counts as the sum of both readings: a backslash ends a string in one dialect and not
 //! in another. A text that none of them reads is unknown.
 
+mod apart;
 mod words;
 
 use std::ops::ControlFlow;
@@ -15,7 +16,7 @@ use sqlparser::ast::{
 use sqlparser::dialect::{Dialect, GenericDialect, MsSqlDialect, MySqlDialect, PostgreSqlDialect, SQLiteDialect};
 use sqlparser::parser::Parser;
 
-use words::{blocks, multiplies, only_tunes, without_partitions};
+use words::{blocks, is_tuning, multiplies, without_partitions};
 
 use crate::inspection::{Build as _, FindingKind, Inspection, Touch, UnknownKind};
 
@@ -118,6 +119,7 @@ pub fn sql(text: &str) -> Inspection {
         },
     );
     let text = &without_partitions(text);
+    apart::judge_record(text, &mut out);
     let dialects: [&dyn Dialect; 5] =
         [&GenericDialect {}, &PostgreSqlDialect {}, &MySqlDialect {}, &SQLiteDialect {}, &MsSqlDialect {}];
     let mut readings: Vec<Vec<Statement>> = Vec::new();
@@ -138,8 +140,16 @@ pub fn sql(text: &str) -> Inspection {
         }
     }
     if readings.is_empty() {
-        if let Some(statement) = alone(trimmed) {
-            statement.into_iter().for_each(|(effect, what)| touch(&mut out, effect, TargetKind::Database, what));
+        let apart = apart::statements(text).unwrap_or_default();
+        if apart.len() > 1 {
+            apart.iter().for_each(|statement| out.absorb(sql(statement)));
+            return out;
+        }
+        if let Some(copied) = apart::without_options(trimmed) {
+            out.absorb(sql(&copied));
+            return out;
+        }
+        if apart::alone(trimmed, &mut out) {
             return out;
         }
         if text.split(';').any(drops_all) {
@@ -172,14 +182,6 @@ fn is_taken_back(statements: &[Statement]) -> bool {
         _ => false,
     };
     rest.iter().all(rows)
-}
-
-/// Statements that the parser does not read but that are plain: dot and backslash commands of clients are not among them.
-fn alone(text: &str) -> Option<Vec<(Effect, &'static str)>> {
-    let first = text.trim_end_matches(';').split_whitespace().next()?.to_ascii_lowercase();
-    let single = !text.trim_end_matches(';').contains([';', '\\', '\'', '"']);
-    (single && matches!(first.as_str(), "pragma" | "show" | "describe" | "desc") && !text.contains('='))
-        .then(|| vec![(Effect::Read, "schema")])
 }
 
 fn touch(out: &mut Inspection, effect: Effect, kind: TargetKind, name: impl Into<String>) {
@@ -364,8 +366,12 @@ impl Visitor for Reader<'_> {
             }
             Statement::Pragma { name, value, .. } => {
                 let name = name.to_string();
-                let reads =
-                    value.is_none() || name.ends_with("_info") || name.ends_with("_list") || name.ends_with("_check");
+                let reads = value.is_none()
+                    || name.ends_with("_info")
+                    || name.ends_with("_list")
+                    || name.ends_with("_check")
+                    || name == "wal_checkpoint"
+                    || is_tuning(&format!("set {name}"));
                 touch(
                     self.out,
                     if reads { Effect::Read } else { Effect::Admin },
@@ -373,7 +379,7 @@ impl Visitor for Reader<'_> {
                     format!("pragma {name}"),
                 );
             }
-            Statement::Set(_) if only_tunes(&statement.to_string()) => {}
+            Statement::Set(_) if is_tuning(&statement.to_string()) => {}
             Statement::Grant { .. }
             | Statement::Revoke { .. }
             | Statement::CreateRole { .. }
@@ -386,7 +392,9 @@ impl Visitor for Reader<'_> {
                 touch(self.out, Effect::Admin, TargetKind::Database, words.join(" "));
             }
             Statement::LoadData { inpath, .. } => self.file(Effect::Read, inpath),
-            Statement::Vacuum { .. } | Statement::Comment { .. } | Statement::OptimizeTable { .. } => {
+            // What is kept stays as it is.
+            Statement::Vacuum { .. } => touch(self.out, Effect::Read, TargetKind::Database, "maintenance"),
+            Statement::Comment { .. } | Statement::OptimizeTable { .. } => {
                 touch(self.out, Effect::Update, TargetKind::Database, "maintenance")
             }
             Statement::DropFunction(_)
@@ -439,7 +447,7 @@ impl Visitor for Reader<'_> {
         if let TableFactor::Table { name, args: None, .. } = factor {
             let text = name.to_string();
             let path = text.trim_matches(['\'', '"', '`']);
-            if path.contains('/') {
+            if path.contains('/') || (text.starts_with('\'') && path.contains('.')) {
                 self.file(Effect::Read, path);
             }
         }

@@ -152,7 +152,10 @@ impl Machine<'_> {
             Does::Writes(0) if language == Language::Python && gives_text(name, after) => {}
             Does::Reads(n) => self.file_of(Effect::Read, text(n), name, false),
             Does::Writes(n) => {
-                self.file_of(Effect::Update, text(n), name, false);
+                match argument(after, n).and_then(super::paths::of_data).filter(|_| language == Language::Python) {
+                    Some(pattern) => self.touch_path(Effect::Update, &pattern, false),
+                    None => self.file_of(Effect::Update, text(n), name, false),
+                }
                 match (n, text(0), text(1)) {
                     (0, Some(path), Some(body)) => self.judge_text_of(&path, &body),
                     (0, Some(path), None) => self.judge_rewritten(&path, seen),
@@ -208,7 +211,11 @@ impl Machine<'_> {
                         }
                         self.judge_rewritten(path, seen);
                     }
-                    self.file_of(if writes { Effect::Update } else { Effect::Read }, path, name, false);
+                    let data = argument(after, 0).and_then(super::paths::of_data);
+                    match data.filter(|_| writes && language == Language::Python) {
+                        Some(pattern) => self.touch_path(Effect::Update, &pattern, false),
+                        None => self.file_of(if writes { Effect::Update } else { Effect::Read }, path, name, false),
+                    }
                 }
             }
             Does::Runs => {

@@ -253,11 +253,7 @@ pub(super) fn names(tokens: &[Token], loops: &[(String, Word)]) -> Option<Word> 
 /// Names that are given a constant path, and nothing else anywhere: `p = Path("a") / "b"`.
 fn paths(tokens: &[Token]) -> Vec<(String, Word)> {
     let mut out = Vec::new();
-    let given = |name: &str| {
-        let gives = |pair: &&[Token]| matches!(pair, [Token::Name(known), Token::Mark('=' | ','), ..] if known == name);
-        let binds = |pair: &&[Token]| matches!(pair, [Token::Name(word), Token::Name(known)] if known == name && matches!(word.as_str(), "for" | "as"));
-        tokens.windows(2).filter(gives).count() == 1 && !tokens.windows(2).any(|pair| binds(&pair))
-    };
+    let given = |name: &str| super::paths::is_given_once(tokens, name);
     for (i, token) in tokens.iter().enumerate().take(MAX_TOKENS) {
         let Token::Name(name) = token else { continue };
         let (path, rest) = match tokens.get(i + 1..).unwrap_or_default() {

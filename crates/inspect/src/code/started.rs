@@ -35,6 +35,7 @@ impl Machine<'_> {
                 let path = path.replacen('~', &self.context.home, 1);
                 self.touch_path(effect, &Word::text(path), recursive);
             }
+            Some(path) if self.is_given_pattern(&path) => self.touch_path(effect, &Word::pattern(&path), recursive),
             Some(path) => self.touch_path(effect, &Word::text(path), recursive),
             None => self.unknown(UnknownKind::Value, effect, format!("which file `{name}` touches is not constant")),
         }

@@ -26,7 +26,7 @@ const OF_R: &str = "print cat paste paste0 sprintf format round signif nchar tou
     xtabs ftable addmargins cor.test ks.test kruskal.test mad IQR fivenum weighted.mean colSums approx spline ecdf density loess smooth \
     plot lines points abline hist barplot boxplot legend axis text title par layout curve polygon segments mtext dev.off grid rect arrows \
     matplot pairs image contour persp rgb gray grey rainbow heat.colors hcl.colors adjustcolor colorRampPalette box stripchart dotchart \
-    mosaicplot pie symbols rug jitter";
+    mosaicplot pie symbols rug jitter AIC BIC logLik deviance vcov nobs df.residual formula model.matrix TukeyHSD poly I new.env system.time";
 
 /// Functions of packages that only compute, read or draw (CRAN: dplyr, tidyr, readr, stringr, lubridate, ggplot2, sf, sandwich, lmtest).
 const OF_PACKAGES: &str = "filter mutate select arrange group_by ungroup summarise summarize count distinct rename transmute slice_head slice_max \
@@ -38,7 +38,8 @@ const OF_PACKAGES: &str = "filter mutate select arrange group_by ungroup summari
     labs xlab ylab ggtitle theme theme_minimal theme_bw theme_classic element_text element_blank scale_x_continuous scale_y_continuous scale_x_log10 \
     scale_y_log10 scale_fill_viridis_c scale_colour_viridis_c scale_fill_manual coord_flip coord_sf st_is_valid st_area st_length st_transform st_crs \
     st_buffer st_union st_intersection st_intersects st_join st_drop_geometry st_geometry st_centroid st_coordinates st_make_valid st_bbox st_simplify \
-    coeftest vcovHC bptest dwtest waldtest col_character col_double col_integer cols parse_number fct_reorder fct_lump percent comma";
+    coeftest vcovHC bptest dwtest waldtest col_character col_double col_integer cols parse_number fct_reorder fct_lump percent comma \
+    lmer glmer nlmer fixef ranef VarCorr isSingular lme gls gam bam te coxph Surv survfit survdiff emmeans tidy glance augment";
 
 /// Of them, those that read the file that is their first argument, and those that write one.
 const READING_OF_PACKAGES: &str =
@@ -50,7 +51,7 @@ const OF_COLUMNS: &str = "filter mutate select arrange group_by summarise summar
     pivot_longer pivot_wider drop_na facet_wrap facet_grid left_join inner_join desc";
 
 /// Functions that write the file that one of their arguments names.
-const WRITING: &str = "pdf png svg jpeg tiff bmp write.csv write.csv2 write.table saveRDS writeLines";
+const WRITING: &str = "pdf png svg jpeg tiff bmp write.csv write.csv2 write.table saveRDS writeLines sink";
 
 /// Functions that call what they are given, by its name too.
 const CALLING: &str = "outer aggregate map reduce filter optimize uniroot integrate optim Reduce Filter Map";
@@ -72,7 +73,7 @@ const OF_JULIA: &str = "println print show display string round sum mean median 
     do begin let using import";
 
 /// Packages that bring nothing else.
-const PACKAGES: &str = "dplyr tidyr readr stringr lubridate ggplot2 tibble forcats scales readxl jsonlite sf sandwich lmtest stats utils methods tools LinearAlgebra Statistics Printf Random Dates Test Pkg InteractiveUtils";
+const PACKAGES: &str = "dplyr tidyr readr stringr lubridate ggplot2 tibble forcats scales readxl jsonlite sf sandwich lmtest lme4 nlme mgcv survival emmeans broom stats utils methods tools LinearAlgebra Statistics Printf Random Dates Test Pkg InteractiveUtils";
 
 /// Words that stand for a value, or belong to the language.
 const VALUES: &str = "TRUE FALSE T F NULL NA NaN Inf pi letters LETTERS month.name iris mtcars R.version.string else in next break repeat end true \
@@ -178,6 +179,8 @@ fn pieces(text: &str, julia: bool) -> Option<Vec<Piece>> {
 struct Computation {
     read: Vec<String>,
     written: Vec<String>,
+    /// Files of the project that are run.
+    sourced: Vec<String>,
     /// Whether it runs the project's own code.
     project: bool,
 }
@@ -214,6 +217,9 @@ fn only_computes(text: &str, julia: bool) -> Option<Computation> {
             // Of dplyr it picks rows.
             && (julia || name != "filter"))
     });
+    let alone = !pieces.iter().any(|piece| {
+        matches!(piece, Piece::Name(name) if matches!(name.as_str(), "library" | "require" | "attach") || name.contains("::"))
+    });
     // Where a call that writes ends.
     let mut writes_until = 0;
     let of_packages = set(if julia { "" } else { OF_PACKAGES });
@@ -236,7 +242,13 @@ fn only_computes(text: &str, julia: bool) -> Option<Computation> {
                     (Some(Piece::Text(text)), _) => Some(text),
                     _ => None,
                 };
-                if (has(WRITING, name) || has(WRITING_OF_PACKAGES, name)) && !julia {
+                if name == "source" && !julia {
+                    done.sourced.push(first.filter(|path| path.ends_with(".R") || path.ends_with(".r"))?.clone());
+                } else if name == "sink" && pieces.get(i + 2) == Some(&Piece::Mark(')')) && !julia {
+                } else if name == "shiny::runApp" && !julia {
+                    is_at_home(pieces.get(i..closing(&pieces, i + 1)?)?).then_some(())?;
+                    done.project = true;
+                } else if (has(WRITING, name) || has(WRITING_OF_PACKAGES, name)) && !julia {
                     writes_until = closing(&pieces, i + 1)?;
                     let mut texts = pieces.get(i..writes_until)?.iter().filter_map(|piece| match piece {
                         Piece::Text(text) if text.contains(['.', '/']) && !text.contains(' ') => Some(text),
@@ -259,7 +271,9 @@ fn only_computes(text: &str, julia: bool) -> Option<Computation> {
                     has(PACKAGES, package).then_some(())?;
                 } else if !(known.contains(name.as_str())
                     || of_packages.contains(name.as_str())
-                    || (own.contains(name.as_str()) && is_nobodys(name)))
+                    || (own.contains(name.as_str()) && is_nobodys(name))
+                    // What a file of the project defines, where no package may have that name.
+                    || (!done.sourced.is_empty() && alone && name.contains('_') && is_nobodys(name)))
                 {
                     return None;
                 }
@@ -289,7 +303,8 @@ fn only_computes(text: &str, julia: bool) -> Option<Computation> {
     }
     let inside =
         |text: &&Piece| matches!(text, Piece::Text(text) if text.starts_with(['/', '~']) || text.contains(".."));
-    (!done.project || !pieces.iter().any(|piece| inside(&piece))).then_some(done)
+    let runs = done.project || !done.sourced.is_empty();
+    (!runs || !pieces.iter().any(|piece| inside(&piece))).then_some(done)
 }
 
 /// Where the bracket that opens at `open` closes.
@@ -352,19 +367,52 @@ fn of_column(pieces: &[Piece], i: usize) -> bool {
     false
 }
 
-/// Whether a name is that of a column in a formula: `yield ~ temp + rain`.
+/// Functions that stand around columns in a formula, and call nothing that they are given.
+const OF_FORMULAS: &str = "I log log10 log2 log1p exp sqrt abs poly scale factor as.factor te";
+
+/// Whether an application of Shiny listens on this machine alone, as it does where nothing else is said ("runApp").
+fn is_at_home(call: &[Piece]) -> bool {
+    let mut hosts = call.windows(3).filter_map(|window| match window {
+        [Piece::Name(name), Piece::Mark('='), value] if name == "host" => Some(value),
+        _ => None,
+    });
+    hosts.all(|host| matches!(host, Piece::Text(host) if crate::host::is_loopback(host)))
+}
+
+/// Whether a name is that of a column in a formula: `yield ~ temp + rain`, `y ~ log(x) + (1 | plot)`.
 fn in_formula(pieces: &[Piece], i: usize) -> bool {
     let ends = |piece: &Piece| matches!(piece, Piece::End | Piece::Mark('(' | ')' | ',' | '{' | '}'));
     let tilde = |piece: &Piece| *piece == Piece::Mark('~');
-    let before =
-        pieces.get(..i).unwrap_or_default().iter().rev().take(NEAR).take_while(|piece| !ends(piece)).any(tilde);
-    before || pieces.get(i..).unwrap_or_default().iter().take(NEAR).take_while(|piece| !ends(piece)).any(tilde)
+    let behind = || pieces.get(i..).unwrap_or_default().iter().take(NEAR).take_while(|piece| !ends(piece)).any(tilde);
+    let (mut closed, mut at) = (0_usize, i);
+    while let Some(piece) = at.checked_sub(1).and_then(|at| pieces.get(at)).filter(|_| i - at < NEAR) {
+        at -= 1;
+        match piece {
+            Piece::Mark('~') => return true,
+            Piece::Mark(')') => closed += 1,
+            Piece::Mark('(') if closed > 0 => closed -= 1,
+            Piece::Mark('(') => match at.checked_sub(1).and_then(|at| pieces.get(at)) {
+                Some(Piece::Mark('+' | '-' | '*' | '~' | '(')) => {}
+                Some(Piece::Name(name)) if has(OF_FORMULAS, name) => {}
+                _ => return behind(),
+            },
+            Piece::Mark(',') if closed > 0 => {}
+            Piece::End | Piece::Mark(',' | '{' | '}') => return behind(),
+            _ => {}
+        }
+    }
+    behind()
 }
 
 impl Machine<'_> {
     /// Code of a language that has no reader of its own: what is grave in it, and that the rest is not known.
     pub(super) fn other_code(&mut self, text: &str) {
         self.foreign_code(text);
+        let spelled = super::spelled::spelled(text);
+        if spelled != text {
+            self.foreign_code(&spelled);
+        }
+        self.packages_of_r(&spelled);
         let socket =
             ["Socket(", "TcpClient(", "net.Dial", "socket:", "TCPSocket"].iter().any(|call| text.contains(call));
         let shell = ["/bin/sh", "/bin/bash", "cmd.exe", "\"sh\"", "\"bash\""].iter().any(|name| text.contains(name));
@@ -374,6 +422,32 @@ impl Machine<'_> {
         }
         if !self.computes(text) {
             self.unknown(UnknownKind::Code, Effect::Execute, format!("code of `{}` is not analysed", self.by));
+        }
+    }
+
+    /// Packages that R is told to take from a host which is none of its own archive (R Installation and Administration, "Add-on packages").
+    fn packages_of_r(&mut self, text: &str) {
+        const TAKING: &[&str] =
+            &["install.packages(", "options(", "install_url(", "install_git(", "pak::", "update.packages("];
+        const OWN: &[&str] = &["r-project.org", "cran.rstudio.com", "posit.co", "p3m.dev", "bioconductor.org"];
+        for statement in text.split(['\n', ';']).filter(|statement| TAKING.iter().any(|call| statement.contains(call)))
+        {
+            let of_options = !statement.contains("install") && !statement.contains("pak::");
+            if of_options && !statement.contains("repos") {
+                continue;
+            }
+            for (at, _) in statement.match_indices("://").take(8) {
+                let from = statement.get(..at).and_then(|head| head.rfind(['"', '\''])).map_or(0, |at| at + 1);
+                let address = statement.get(from..).unwrap_or("").split(['"', '\'']).next().unwrap_or("");
+                let Some(name) = crate::host::read(address).name else { continue };
+                let host = name.split(':').next().unwrap_or(&name);
+                let own = |known: &&str| host == *known || host.ends_with(&format!(".{known}"));
+                if !OWN.iter().any(own) && !crate::host::is_local(&name) {
+                    self.touch_host(&Word::text(address));
+                    let message = format!("the code of `{}` takes packages from {host}", self.by);
+                    self.find(FindingKind::DownloadAndExecute, message);
+                }
+            }
         }
     }
 
@@ -387,7 +461,10 @@ impl Machine<'_> {
             "kotlin" | "kotlinc" | "kscript" => return only_computes_of("kts", text),
             _ => return false,
         };
-        let Some(Computation { read, written, project }) = only_computes(text, julia) else { return false };
+        let Some(Computation { read, written, sourced, project }) = only_computes(text, julia) else { return false };
+        for path in sourced {
+            self.touch_path(Effect::Execute, &Word::text(path), false);
+        }
         for path in read {
             self.touch_path(Effect::Read, &Word::text(path), false);
         }
@@ -434,6 +511,15 @@ mod tests {
             (false, "x <- sf::st_read('data/f.gpkg', quiet = TRUE); print(table(sf::st_is_valid(x, reason = TRUE)))"),
             (false, "write.csv(head(iris), file = 'out/head.csv', row.names = FALSE)"),
             (false, "rmarkdown::render(\"reports/methods.Rmd\", output_dir = \"build\", quiet = TRUE)"),
+            (false, "source(\"R/clean.R\"); print(clean_rows(1))"),
+            (false, "sink(\"out/x.txt\"); print(1); sink()"),
+            (
+                false,
+                "d <- read.csv('d.csv'); m <- lme4::lmer(y ~ log(x) + (1 | plot), data = d); print(c(AIC(m), BIC(m), logLik(m)))",
+            ),
+            (false, "rmarkdown::render(\"a.Rmd\", params = list(n = 10L), envir = new.env())"),
+            (false, "shiny::runApp(\"app\", host = \"127.0.0.1\", port = 3838L)"),
+            (false, "system.time(x <- 1)"),
             (true, "using LinearAlgebra; A = [2 0; 1 3]; println(eigvals(A))"),
             (true, "println(Threads.nthreads()); versioninfo()"),
         ] {
@@ -475,6 +561,13 @@ mod tests {
             (false, "print <- get('system'); print('id')"),
             (false, "lapply(X = 'id', FUN = 'system')"),
             (false, "r\"(it's)\"; system('id'); r\"(it's)\""),
+            (false, "source('/tmp/x.R')"),
+            (false, "source('https://h.example/x.R')"),
+            (false, "source('R/x.R'); write_lines('x', '~/.bashrc')"),
+            (false, "library(jsonlite); source('R/x.R'); write_json(1, 'x.json')"),
+            (false, "shiny::runApp('app', host = '0.0.0.0')"),
+            (false, "lm(y ~ Map(system, 'id'))"),
+            (false, "lm(y ~ I(sapply('id', system)))"),
             (true, "run(`id`)"),
             (true, "println(\"$(run(x))\")"),
             (true, "rm(\"x\")"),

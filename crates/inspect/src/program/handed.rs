@@ -65,7 +65,7 @@ impl Machine<'_> {
             words if self.by == "ssh" => crate::shell::shell(&words.join(" "), self.context),
             words => crate::shell::argv(words, self.context),
         };
-        let line = if self.by == "ssh" { words.join(" ") } else { String::new() };
+        let line = if matches!(self.by.as_str(), "ssh" | "ansible") { words.join(" ") } else { String::new() };
         if !crate::shell::is_deep() && crate::path::speaks_of_startup(&line) {
             // A login begins in the home folder: what is read at start-up lies below it.
             let home = &self.context.home;

@@ -260,32 +260,6 @@ impl Machine<'_> {
         Some(Stream::unknown())
     }
 
-    /// A command line that a tool for many machines is given (ansible(1), modules `shell`, `command`, `raw`, `script`).
-    pub(super) fn sent_around(&mut self, base: &str, rest: &[Word]) {
-        if base != "ansible" {
-            return;
-        }
-        let value = |names: &[&str]| {
-            rest.windows(2).find_map(|pair| match pair {
-                [name, value] if name.constant().is_some_and(|name| names.contains(&name)) => value.known(),
-                _ => None,
-            })
-        };
-        let module = value(&["-m", "--module-name"]).unwrap_or_else(|| "command".to_owned());
-        let line = value(&["-a", "--args"]);
-        if matches!(module.rsplit('.').next(), Some("shell" | "command" | "raw" | "script" | "win_shell"))
-            && let Some(line) = line
-        {
-            self.elsewhere(&[Word::text(line)], &[]);
-        } else if module.ends_with("file")
-            && let Some(line) = value(&["-a", "--args"]).filter(|line| line.contains("state=absent"))
-            && let Some(path) =
-                line.split_whitespace().find_map(|word| word.strip_prefix("path=").or(word.strip_prefix("dest=")))
-        {
-            self.elsewhere(&[Word::text("rm"), Word::text("-rf"), Word::text(path)], &[]);
-        }
-    }
-
     /// C that starts itself again without end, given to a compiler.
     pub(super) fn compiles_without_end(&mut self, base: &str, stdin: &Stream) {
         if !matches!(base, "gcc" | "cc" | "clang" | "g++" | "c++" | "clang++" | "tcc") {

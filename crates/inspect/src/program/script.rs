@@ -20,6 +20,7 @@ impl Machine<'_> {
             Some(text) => {
                 self.judge_text(&text);
                 self.judge_documents(&text);
+                let text = self.with_arguments(language, &text);
                 self.code(language, &text);
             }
             None => {
@@ -140,6 +141,7 @@ impl Machine<'_> {
         match stdin.text.clone() {
             Some(text) if language == Language::Shell => self.script(&text, &Stream::empty()),
             Some(text) => {
+                let text = self.with_arguments(language, &text);
                 self.code(language, &text);
                 Stream::unknown()
             }
@@ -189,6 +191,7 @@ impl Machine<'_> {
         match stdin.text.clone() {
             Some(text) if text.is_empty() => {}
             Some(text) => self.statements(&text),
+            None if self.runs_statements_of_project(stdin) => {}
             None => {
                 if self.ends_databases {
                     let message =

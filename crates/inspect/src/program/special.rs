@@ -57,11 +57,13 @@ impl Machine<'_> {
             "tar" | "gtar" | "bsdtar" => self.tar(rest, stdin),
             "basename" | "dirname" => return super::own::part_of_name(name, rest),
             "seq" => return numbers(rest),
+            "ansible" => return self.ad_hoc(rest, stdin),
+            "split" | "gsplit" => return self.split_into(name, rest, stdin),
             "mktemp" | "gmktemp" => return self.temporary(rest),
             "ed" | "red" | "ex" | "vim" | "vi" | "nvim" => return self.edits_by_itself(name, rest, stdin),
             "npx" | "bunx" | "pnpx" => return self.projects_own(rest, stdin),
             "npm" | "pnpm" | "yarn" => return self.by_package_manager(name, rest, stdin),
-            "crontab" => return self.table_of_jobs(rest, stdin),
+            "crontab" | "scrontab" => return self.table_of_jobs(rest, stdin),
             "cmake" => return self.command_of_cmake(rest, stdin),
             "rpm" | "rpmspec" | "rpmbuild" | "gh" | "glab" | "dvc" => {
                 self.lines_told(name, rest, stdin);
@@ -70,6 +72,7 @@ impl Machine<'_> {
             "ghc" => return self.expression_of_ghc(rest, stdin),
             "mongosh" | "mongo" => return self.reads_documents(rest),
             "sqlite3" | "sqlite" | "duckdb" => {
+                self.passing = self.is_passing(rest);
                 self.in_memory = rest.iter().any(|word| word.constant() == Some(":memory:"))
                     && !rest.iter().any(|word| word.prefix().trim_start().starts_with('.') && !is_mild(word));
                 return None;

@@ -114,23 +114,6 @@ impl Machine<'_> {
         }
     }
 
-    /// `{{ lookup('pipe', 'COMMAND') }}` runs the command on this machine (ansible.builtin.pipe).
-    fn looked_up_by_ansible(&mut self, rest: &[Word]) {
-        for text in rest.iter().map(Word::shown).filter(|text| text.contains("pipe")).take(16) {
-            for call in ["lookup(", "query(", "q("] {
-                for after in text.split(call).skip(1).take(8) {
-                    let after = after.trim_start();
-                    let Some(quote) = after.chars().next().filter(|c| matches!(c, '\'' | '"')) else { continue };
-                    let mut texts = after.split(quote).skip(1).step_by(2);
-                    let piped = texts.next().is_some_and(|name| matches!(name, "pipe" | "ansible.builtin.pipe"));
-                    if let Some(command) = texts.next().filter(|_| piped) {
-                        self.script(command, &Stream::unknown());
-                    }
-                }
-            }
-        }
-    }
-
     /// `--import=data:text/javascript,…`: a module that is its own address (Node.js, "`data:` imports").
     pub(crate) fn imported_data(&mut self, options: &str) {
         let words = options.split_whitespace().filter_map(|word| word.find("data:").and_then(|at| word.get(at..)));

@@ -276,8 +276,20 @@ const HARMLESS: &[&str] = &[
     "GIT_WORK_TREE",
 ];
 
+/// Variables by which Ansible finds plugins, modules and roles (docs.ansible.com, "Ansible Configuration Settings").
+fn is_of_ansible(name: &str) -> bool {
+    name.strip_prefix("ANSIBLE_").is_some_and(|rest| {
+        rest.ends_with("_PLUGINS")
+            || matches!(
+                rest,
+                "LIBRARY" | "MODULE_UTILS" | "CONFIG" | "ROLES_PATH" | "COLLECTIONS_PATH" | "COLLECTIONS_PATHS"
+            )
+    })
+}
+
 fn loads_code(name: &str) -> bool {
-    !HARMLESS.contains(&name) && (LOADING.contains(&name) || LOADING_PREFIXES.iter().any(|p| name.starts_with(p)))
+    !HARMLESS.contains(&name)
+        && (is_of_ansible(name) || LOADING.contains(&name) || LOADING_PREFIXES.iter().any(|p| name.starts_with(p)))
 }
 
 /// Whether a variable of those holds what loads nothing but the project's own code, or only says how something is built or shown
@@ -316,6 +328,7 @@ fn only_shapes(name: &str, value: &str) -> bool {
         }
         "PYTHONPATH" | "NODE_PATH" | "PERL5LIB" | "RUBYLIB" | "LUA_PATH" | "R_LIBS" | "R_LIBS_USER"
         | "JULIA_LOAD_PATH" => value.split([':', ';']).all(own),
+        _ if is_of_ansible(name) => value.split(':').all(own),
         "PYTHONWARNINGS" => value.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, ':' | '_' | ',')),
         "JAVA_TOOL_OPTIONS" | "JDK_JAVA_OPTIONS" | "_JAVA_OPTIONS" | "MAVEN_OPTS" | "GRADLE_OPTS" | "SBT_OPTS" => {
             words().all(|word| {

@@ -53,10 +53,14 @@ pub(super) fn multiplies(query: &str) -> bool {
 
 /// Whether a setting holds only for the session and only says how it reads, waits, plans or shows (PostgreSQL, "Client Connection Defaults",
 /// "Query Planning").
-pub(super) fn only_tunes(statement: &str) -> bool {
+pub(super) fn is_tuning(statement: &str) -> bool {
     const TUNES: &str = "default_transaction_read_only transaction_read_only statement_timeout lock_timeout idle_in_transaction_session_timeout \
         search_path work_mem maintenance_work_mem temp_buffers timezone datestyle intervalstyle client_encoding client_min_messages jit \
-        extra_float_digits bytea_output max_parallel_workers_per_gather random_page_cost application_name names";
+        extra_float_digits bytea_output max_parallel_workers_per_gather max_parallel_workers max_parallel_maintenance_workers random_page_cost \
+        seq_page_cost effective_cache_size effective_io_concurrency hash_mem_multiplier default_statistics_target vacuum_cost_delay \
+        vacuum_cost_limit join_collapse_limit from_collapse_limit plan_cache_mode geqo application_name names threads worker_threads memory_limit \
+        max_memory preserve_insertion_order progress_bar_time default_order default_null_order max_temp_directory_size \
+        max_expression_depth explain_output errors_as_json calendar";
     let mut words = statement.split(|c: char| c.is_whitespace() || c == '=').filter(|word| !word.is_empty());
     let set = words.next().is_some_and(|word| word.eq_ignore_ascii_case("set"));
     let mut name = words.next().unwrap_or("").to_ascii_lowercase();

@@ -1,0 +1,71 @@
+//! What Ansible is told for many machines at once, or for this one (ansible(1); docs.ansible.com, "Introduction to ad hoc commands").
+
+use countersign_plan::tool::Effect;
+
+use crate::file::playbook::{self, Given};
+use crate::inspection::UnknownKind;
+use crate::machine::{Machine, Stream, Word};
+
+impl Machine<'_> {
+    /// `lookup('pipe', …)` in the words of any of Ansible's programs runs on this machine.
+    pub(super) fn looked_up_by_ansible(&mut self, rest: &[Word]) {
+        let texts = rest.iter().map(Word::shown).filter(|text| text.contains("pipe")).take(16);
+        for line in texts.flat_map(|text| playbook::piped(&text)).collect::<Vec<_>>() {
+            self.script(&line, &Stream::unknown());
+        }
+    }
+
+    /// `ansible HOSTS -m MODULE -a ARGUMENTS` as the line that does the same there. On this machine alone what only looks and what only
+    /// copies is no more than that.
+    pub(super) fn ad_hoc(&mut self, rest: &[Word], stdin: &Stream) -> Option<Stream> {
+        let value = |names: &[&str]| {
+            rest.windows(2).find_map(|pair| match pair {
+                [name, value] if name.constant().is_some_and(|name| names.contains(&name)) => Some(value.known()),
+                _ => None,
+            })
+        };
+        let module = value(&["-m", "--module-name"]).unwrap_or_else(|| Some("command".to_owned()))?;
+        let given = value(&["-a", "--args"]).unwrap_or_else(|| Some(String::new()));
+        let local = value(&["-c", "--connection"]).flatten().as_deref() == Some("local")
+            && rest.iter().any(|word| matches!(word.constant(), Some("localhost" | "127.0.0.1" | "127.0.0.1,")));
+        let arguments = given.as_deref().map(Given::of_text);
+        let copies = matches!(playbook::module(&module), "copy" | "template");
+        let shows_only = rest.iter().any(|word| matches!(word.constant(), Some("--list-hosts" | "--version" | "-h")));
+        if local && (playbook::only_looks(&module) || copies) && !rest.iter().any(becomes) {
+            let arguments = arguments?;
+            // The settings and plugins of the project are read as it starts.
+            self.touch_path(Effect::Execute, &Word::text("."), true);
+            if copies {
+                let (from, to) = (arguments.value(&["src"]), arguments.value(&["dest"])?);
+                if let Some(from) = from {
+                    self.touch_path(Effect::Read, &Word::text(from), false);
+                }
+                self.written_by_task(to, arguments.value(&["content"]));
+            }
+            return Some(Stream::unknown());
+        }
+        let line = arguments.and_then(|given| playbook::line(&module, &given));
+        match line {
+            _ if shows_only => {}
+            Some(line) => drop(self.elsewhere(&[Word::text(line)], &[])),
+            None => self.unknown(
+                UnknownKind::Option,
+                Effect::Execute,
+                format!("what the module `{module}` of Ansible does is not analysed"),
+            ),
+        }
+        let entry = crate::catalogue::entry("ansible")?;
+        Some(self.catalogued(entry, "ansible", rest, stdin))
+    }
+
+    fn written_by_task(&mut self, to: &str, content: Option<&str>) {
+        let data = content.map_or_else(Stream::unknown, Stream::constant);
+        self.write_file(&Word::text(to), data, false);
+    }
+}
+
+/// Whether a word takes the rights of another user.
+fn becomes(word: &Word) -> bool {
+    matches!(word.constant(), Some("-b" | "--become" | "-K" | "--ask-become-pass"))
+        || word.prefix().starts_with("--become")
+}

@@ -1,0 +1,93 @@
+//! Databases that are gone soon, and files that a program splits its input into: whose statements are run, and under which names
+//! (sqlite3(1); DuckDB, "Command Line Arguments"; split(1), "--filter").
+
+use countersign_plan::tool::Effect;
+
+use crate::machine::{Machine, Part, Stream, Variable, Word};
+
+/// Options of these clients that take a value.
+const VALUED: &[&str] = &[
+    "-cmd",
+    "-init",
+    "-separator",
+    "-newline",
+    "-nullvalue",
+    "-c",
+    "-s",
+    "-f",
+    "-vfs",
+    "-mmap",
+    "-maxsize",
+    "-lookaside",
+    "-pagecache",
+    "-heap",
+];
+
+/// Options of `split` that take a value as the next word.
+const OF_SPLIT: &[&str] = &["-l", "-b", "-C", "-n", "-a", "-t"];
+
+impl Machine<'_> {
+    /// Whether the database that a client is given is one that passes: it lies in memory, in a temporary folder, or the line made it.
+    pub(super) fn is_passing(&self, rest: &[Word]) -> bool {
+        let Some(database) = operands(rest, VALUED).next() else { return true };
+        let own = |path: &String| {
+            let written = self.files.contains_key(path) && !self.context.files.contains_key(path);
+            path.starts_with("/tmp/") || path.starts_with("/var/tmp/") || self.made.contains(path) || written
+        };
+        let paths = self.paths(database);
+        database.constant() == Some(":memory:") || (!database.has_hole() && !paths.is_empty() && paths.iter().all(own))
+    }
+
+    /// Whether the client under way works on such a database.
+    pub(super) fn is_of_passing(&self) -> bool {
+        self.passing && matches!(self.by.as_str(), "sqlite3" | "sqlite" | "duckdb")
+    }
+
+    /// Statements that the client itself reads out of a file of the project's: they are run as a script of the project is.
+    pub(super) fn runs_statements_of_project(&mut self, stdin: &Stream) -> bool {
+        if !self.is_of_passing() || stdin.remote || stdin.decoded {
+            return false;
+        }
+        let folder = format!("{}/", self.context.cwd.trim_end_matches('/'));
+        let own = |path: &String| path.starts_with(&folder) && path.ends_with(".sql") && !self.files.contains_key(path);
+        // What another program hands on it may have changed.
+        let itself = |path: &String| {
+            let read = |touch: &crate::inspection::Touch| {
+                touch.effect == Effect::Read && touch.name == *path && touch.by == self.by
+            };
+            self.out.touches.iter().any(read)
+        };
+        if stdin.sources.len() != 1 || !stdin.sources.iter().all(|path| own(path) && itself(path)) {
+            return false;
+        }
+        for path in stdin.sources.clone() {
+            self.touch_path(Effect::Execute, &Word::text(path), false);
+        }
+        true
+    }
+
+    /// `split --filter=LINE INPUT PREFIX`: `$FILE` in the line is the prefix with something behind it.
+    pub(super) fn split_into(&mut self, name: &str, rest: &[Word], stdin: &Stream) -> Option<Stream> {
+        let mut file = operands(rest, OF_SPLIT).nth(1).cloned().unwrap_or_else(|| Word::text("x"));
+        file.push(Part::Glob('*'));
+        let before = self.scope.clone();
+        self.scope.set("FILE", Variable::Scalar(file));
+        let entry = crate::catalogue::entry("split")?;
+        let out = self.catalogued(entry, name, rest, stdin);
+        self.scope = before;
+        Some(out)
+    }
+}
+
+/// The words that are neither options nor the values of those.
+fn operands<'a>(rest: &'a [Word], valued: &'a [&str]) -> impl Iterator<Item = &'a Word> {
+    let value = move |i: usize| {
+        let before = i.checked_sub(1).and_then(|i| rest.get(i)).and_then(Word::constant);
+        before.is_some_and(|before| valued.contains(&before.replacen("--", "-", 1).as_str()))
+    };
+    let operand = move |(i, word): &(usize, &Word)| {
+        let text = word.prefix();
+        (text == "-" || !text.starts_with('-')) && !value(*i)
+    };
+    rest.iter().enumerate().filter(operand).map(|(_, word)| word)
+}

@@ -1,0 +1,123 @@
+//! Texts of which a parser reads only some statements: split outside of quotes, and plain statements that it does not know
+//! (PostgreSQL, "SQL Commands"; SQLite, "Pragma statements"; DuckDB, "Statements").
+
+use countersign_plan::tool::{Effect, TargetKind};
+
+use super::words::is_tuning;
+use super::{Inspection, touch};
+use crate::inspection::{Build as _, FindingKind, UnknownKind};
+
+/// The most statements of one text that are read each on its own.
+const MAX_STATEMENTS: usize = 256;
+
+/// Settings by which a server keeps what is asked of it, and values that end it (PostgreSQL, "Error Reporting and Logging"; pgAudit; MySQL,
+/// "The General Query Log", "sql_log_bin").
+const KEEPS: &[&str] = &["log_", "logging_collector", "pgaudit.", "general_log", "sql_log_bin", "audit_log"];
+const ENDS: &[&str] = &["off", "none", "false", "0", "-1", "panic", "fatal"];
+
+/// The statements of a text; nothing where quotes may be read in more than one way or are left open.
+pub(super) fn statements(text: &str) -> Option<Vec<String>> {
+    if text.contains(['\\', '`', '[']) || text.contains("/*!") {
+        return None;
+    }
+    let (mut out, mut from, mut at) = (Vec::new(), 0, 0);
+    while let Some(c) = text.get(at..).and_then(|rest| rest.chars().next()) {
+        let rest = text.get(at..)?;
+        at += match c {
+            '\'' | '"' => 1 + rest.get(1..)?.find(c)? + 1,
+            '-' if rest.starts_with("--") => rest.find('\n').unwrap_or(rest.len()),
+            '/' if rest.starts_with("/*") => rest.find("*/")? + 2,
+            '$' => match dollar(rest) {
+                Some(tag) => tag.len() * 2 + rest.get(tag.len()..)?.find(tag)?,
+                None => 1,
+            },
+            ';' => {
+                out.push(text.get(from..at)?.trim().to_owned());
+                from = at + 1;
+                1
+            }
+            c => c.len_utf8(),
+        };
+    }
+    out.push(text.get(from..)?.trim().to_owned());
+    out.retain(|statement| !statement.is_empty());
+    (out.len() <= MAX_STATEMENTS).then_some(out)
+}
+
+/// `$tag$` at the beginning of a text.
+fn dollar(text: &str) -> Option<&str> {
+    let end = text.get(1..)?.find('$')? + 2;
+    let tag = text.get(..end)?;
+    tag.trim_matches('$').chars().all(|c| c.is_ascii_alphanumeric() || c == '_').then_some(tag)
+}
+
+/// A text without the options of a `COPY … TO 'FILE' (…)`: they say how the file is written.
+pub(super) fn without_options(statement: &str) -> Option<String> {
+    let lower = statement.to_ascii_lowercase();
+    lower.trim_start().starts_with("copy").then_some(())?;
+    let at = lower.rfind(" to '")? + " to '".len();
+    let end = at + statement.get(at..)?.find('\'')? + 1;
+    let options = statement.get(end..)?.trim().trim_end_matches(';').trim_end();
+    let inner = options.trim_start_matches(['w', 'W', 'i', 'I', 't', 'T', 'h', 'H', ' ']);
+    let closed = inner.starts_with('(') && inner.ends_with(')') && !inner.contains(['\'', '"', ';']);
+    closed.then(|| statement.get(..end).map(str::to_owned)).flatten()
+}
+
+/// What a plain statement does that no parser reads.
+pub(super) fn alone(statement: &str, out: &mut Inspection) -> bool {
+    let lower = statement.trim_end_matches(';').trim().to_ascii_lowercase();
+    let words: Vec<&str> = lower.split(|c: char| c.is_whitespace() || c == '(').filter(|w| !w.is_empty()).collect();
+    let quoted = lower.contains(['\\', '\'', '"', ';']);
+    let mut database = |effect: Effect, what: &str| touch(out, effect, TargetKind::Database, what);
+    match words.as_slice() {
+        ["pragma" | "show" | "describe" | "desc", ..] if !quoted && !lower.contains('=') => {
+            database(Effect::Read, "schema")
+        }
+        ["vacuum", rest @ ..] if !rest.contains(&"into") && !quoted => database(Effect::Read, "maintenance"),
+        // A copy of the database (SQLite, "VACUUM").
+        ["vacuum", rest @ ..] if rest.contains(&"into") => {
+            let Some(path) = statement.split(['\'', '"']).nth(1) else { return false };
+            touch(out, Effect::Update, TargetKind::File, path);
+        }
+        ["analyze" | "reindex" | "cluster" | "checkpoint", ..] | ["force", "checkpoint"] if !quoted => {
+            database(Effect::Read, "maintenance");
+        }
+        ["set", ..] if is_tuning(&lower) => {}
+        ["alter", "system", ..] => {
+            let setting = words.get(3).copied().unwrap_or("").split('=').next().unwrap_or("");
+            database(Effect::Admin, &format!("alter system {setting}"));
+            // What the server runs, and what it loads.
+            if setting.ends_with("_command") || setting.ends_with("_libraries") {
+                let line = statement.split('\'').nth(1).unwrap_or("");
+                touch(out, Effect::Execute, TargetKind::Process, line);
+                let message = format!("the database server runs or loads what `{setting}` says");
+                out.unknown(UnknownKind::Code, Effect::Execute, None, message);
+            }
+        }
+        ["create" | "alter", "role" | "user", name, ..] => database(Effect::Admin, &format!("role {name}")),
+        _ => return false,
+    }
+    true
+}
+
+/// What a statement has the server no longer keep: `ALTER SYSTEM SET log_statement = none`, `SET GLOBAL general_log = OFF`.
+pub(super) fn silences(statement: &str) -> Option<String> {
+    let lower = statement.to_ascii_lowercase().replace("''", "none");
+    let mut words = lower
+        .split(|c: char| c.is_whitespace() || matches!(c, '=' | ',' | ';'))
+        .map(|word| word.trim_matches(['\'', '"']))
+        .filter(|word| !word.is_empty());
+    words.any(|word| word == "set").then_some(())?;
+    let rest: Vec<&str> = words.filter(|word| !matches!(*word, "to" | "global" | "local" | "session")).collect();
+    let name = rest.first().filter(|name| KEEPS.iter().any(|keeps| name.starts_with(keeps)))?;
+    let value = rest.get(1).copied().unwrap_or("");
+    ENDS.contains(&value).then(|| (*name).to_owned())
+}
+
+/// Adds what a statement takes away from the record.
+pub(super) fn judge_record(text: &str, out: &mut Inspection) {
+    for name in text.split(';').take(MAX_STATEMENTS).filter_map(silences) {
+        let message = format!("the server no longer records what `{name}` has it record");
+        out.find(FindingKind::DisablesProtection, None, message);
+    }
+}
