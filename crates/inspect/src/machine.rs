@@ -109,6 +109,8 @@ pub(crate) struct Machine<'a> {
     pub(crate) made: BTreeSet<String>,
     /// Files that the pipeline under way reads.
     pub(crate) inputs: BTreeSet<String>,
+    /// Files that the members before it read, of each pipeline that it is a part of.
+    pub(crate) upstream: BTreeSet<String>,
     /// Files that were emptied and not filled again, with the program that did it.
     emptied: BTreeMap<String, String>,
     commands: u32,
@@ -157,6 +159,7 @@ impl<'a> Machine<'a> {
             computed: BTreeSet::new(),
             made: BTreeSet::new(),
             inputs: BTreeSet::new(),
+            upstream: BTreeSet::new(),
             emptied: BTreeMap::new(),
             commands: MAX_COMMANDS,
             expanded: 0,

@@ -51,7 +51,8 @@ impl Machine<'_> {
         let own = |name: &String| {
             self.made.contains(name) || (self.files.contains_key(name) && !self.context.files.contains_key(name))
         };
-        let read = |name: &String| self.inputs.contains(name) && !name.starts_with("/dev/") && !own(name);
+        let open = |name: &String| self.inputs.contains(name) || self.upstream.contains(name);
+        let read = |name: &String| open(name) && !name.starts_with("/dev/") && !own(name);
         !word.has_hole() && self.paths(word).iter().any(read)
     }
 

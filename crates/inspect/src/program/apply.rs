@@ -278,9 +278,7 @@ impl Machine<'_> {
             }
             Role::Write | Role::Append if word.constant() == Some("-") => {}
             // Where temporary files may lie is no file.
-            Role::Write
-                if matches!(self.by.as_str(), "sort" | "gsort" | "R")
-                    && matches!(word.constant(), Some("/tmp" | "/tmp/" | "/var/tmp" | "/var/tmp/")) => {}
+            Role::Write if self.is_room(word) => {}
             // A script of ImageMagick's is run where it stands for the output, too.
             Role::Write if word.prefix().to_ascii_lowercase().starts_with("msl:") => self.picture(word, doing),
             Role::Write => {

@@ -26,11 +26,11 @@ const BEGINNINGS: &[&str] = &["IyE", "I2Nsb3VkLWNvbmZpZ"];
 
 /// Programs that hand on or show what they are given.
 const SHOWING: &str = "echo printf cat tee base64 gbase64 basenc base32 openssl xxd grep egrep fgrep rg wc head tail less tr rev fold gzip \
-    sha256sum sha1sum md5sum cksum jq python python3 perl ruby node";
+    sha256sum sha1sum md5sum cksum jq python python3 perl ruby node git gh glab";
 
 /// Programs that start machines and containers by settings in JSON.
-const STARTING: &str =
-    "kubectl oc k aws gcloud az docker podman nerdctl nomad doctl hcloud ecs-cli copilot linode-cli openstack";
+const STARTING: &str = "kubectl oc k aws gcloud az docker podman nerdctl nomad doctl hcloud ecs-cli copilot linode-cli openstack \
+    virt-install cloud-localds multipass lxc incus vultr-cli scw oci ibmcloud";
 
 /// Endings of files with settings in which a script may stand.
 const SETTINGS: &[&str] = &[".json", ".yml", ".yaml", ".tf", ".tfvars", ".toml", ".hcl", ".env", ".xml"];
@@ -45,9 +45,9 @@ impl Machine<'_> {
             let words = rest.iter().filter_map(Word::constant);
             let texts: Vec<String> = words.chain(stdin.known()).map(str::to_owned).collect();
             texts.iter().for_each(|text| self.judge_encoded(text));
-            self.data_of_a_machine(rest);
         }
         if has(STARTING, base) {
+            self.data_of_a_machine(rest);
             self.in_settings(rest);
         }
         if base == "helm" {

@@ -211,7 +211,9 @@ impl Machine<'_> {
 
     /// What a file that a program writes holds afterwards: not known, but of which origin is.
     pub(super) fn written(&mut self, word: &Word, holds: crate::machine::Stream, doing: &mut super::apply::Doing) {
-        let lost = matches!(self.by.as_str(), "tee" | "gtee") && self.is_input(word);
+        let appends = |word: &Word| matches!(word.constant(), Some("-a" | "--append" | "-ai" | "-ia"));
+        let empties = matches!(self.by.as_str(), "tee" | "gtee") && !self.words.iter().any(appends);
+        let lost = empties && self.is_input(word);
         if let [name] = self.paths(word).as_slice() {
             self.effort.fresh += u32::from(holds.endless);
             if super::apply::COPYING.contains(&self.by.as_str()) {
@@ -223,6 +225,12 @@ impl Machine<'_> {
         if lost {
             self.loses_input(word);
         }
+    }
+
+    /// Whether a word only says where temporary files may lie.
+    pub(super) fn is_room(&self, word: &Word) -> bool {
+        matches!(self.by.as_str(), "sort" | "gsort" | "R")
+            && matches!(word.constant(), Some("/tmp" | "/tmp/" | "/var/tmp" | "/var/tmp/"))
     }
 
     /// `effect` on what is there already.

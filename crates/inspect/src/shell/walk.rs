@@ -108,11 +108,14 @@ impl Machine<'_> {
             return self.command(only, data);
         }
         let concurrent = std::mem::replace(&mut self.concurrent, true);
+        let upstream = self.upstream.clone();
         for command in &pipeline.seq {
             let before = self.scope.clone();
+            self.upstream.extend(self.inputs.iter().cloned());
             data = self.command(command, data);
             self.scope = before;
         }
+        self.upstream = upstream;
         self.concurrent = concurrent;
         data
     }

