@@ -73,7 +73,9 @@ pub(super) fn alone(statement: &str, out: &mut Inspection) -> bool {
         ["pragma" | "show" | "describe" | "desc", ..] if !quoted && !lower.contains('=') => {
             database(Effect::Read, "schema")
         }
-        ["vacuum", rest @ ..] if !rest.contains(&"into") && !quoted => database(Effect::Read, "maintenance"),
+        ["vacuum", rest @ ..] if !rest.contains(&"into") && !rest.contains(&"retain") && !quoted => {
+            database(Effect::Read, "maintenance")
+        }
         // A copy of the database (SQLite, "VACUUM").
         ["vacuum", rest @ ..] if rest.contains(&"into") => {
             let Some(path) = statement.split(['\'', '"']).nth(1) else { return false };

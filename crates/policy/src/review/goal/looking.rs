@@ -204,7 +204,12 @@ impl Wishes {
                 let am = has("m am re are ve have was were", &word.text)
                     && i > 0
                     && words.get(i - 1).is_some_and(|before| has("i we", &before.text));
-                let states = am || stated && has(STATING, &word.text) && (kept || !words.iter().any(wishes));
+                // "I need it for the report"
+                let for_what = has("need want", &word.text)
+                    && words.get(i + 1).is_some_and(|w| has("it this that them these those", &w.text))
+                    && words.get(i + 2).is_some_and(|w| has("for because by before as", &w.text));
+                let states =
+                    am || for_what || stated && has(STATING, &word.text) && (kept || !words.iter().any(wishes));
                 shown |= shows(i);
                 if !(shows(i) || states) {
                     return false;
