@@ -193,6 +193,7 @@ fn parent(path: &str) -> String {
 fn named(tokens: &[Token]) -> Vec<Token> {
     let ends = |token: Option<&Token>| matches!(token, None | Some(Token::Mark(';')));
     let mut known: Vec<(&str, &str)> = Vec::new();
+    let mut tried = 0;
     for i in 0..tokens.len() {
         if let Some(
             [
@@ -207,10 +208,10 @@ fn named(tokens: &[Token]) -> Vec<Token> {
             && is_path(path)
             && ends(tokens.get(i + 6))
             && ends(i.checked_sub(1).and_then(|i| tokens.get(i)))
-            && known.len() < MAX_NAMES
-            && is_given_once(tokens, name)
+            && tried < MAX_NAMES
         {
-            known.push((name, text));
+            tried += 1;
+            known.extend(is_given_once(tokens, name).then_some((name.as_str(), text.as_str())));
         }
     }
     let mut out = Vec::with_capacity(tokens.len());

@@ -8,6 +8,11 @@ const MAX_ROUNDS: usize = 8;
 const MAX_TEXT: usize = 64 * 1024;
 const MAX_NUMBERS: usize = 4096;
 
+/// The most calls of a kind and names that are followed, and the longest of what one holds.
+const MAX_CALLS: usize = 256;
+const MAX_NAMES: usize = 32;
+const MAX_INSIDE: usize = 4096;
+
 /// Calls whose constant arguments give a text.
 const CALLS: &[&str] =
     &["intToUtf8(", "rawToChar(", "paste0(", "paste(", "file.path(", "path.expand(", "normalizePath("];
@@ -36,7 +41,8 @@ fn once(text: &str) -> String {
     let mut out = text.to_owned();
     for call in CALLS {
         let mut from = 0;
-        while let Some(at) = out.get(from..).and_then(|rest| rest.find(call)).map(|at| from + at) {
+        for _ in 0..MAX_CALLS {
+            let Some(at) = out.get(from..).and_then(|rest| rest.find(call)).map(|at| from + at) else { break };
             from = at + call.len();
             let before = out.get(..at).and_then(|head| head.chars().next_back());
             if before.is_some_and(|c| c.is_alphanumeric() || matches!(c, '.' | '_')) {
@@ -57,7 +63,7 @@ fn once(text: &str) -> String {
 /// What stands before the bracket that closes, outside of quotes.
 fn within(text: &str) -> Option<&str> {
     let (mut depth, mut quote) = (0_usize, None);
-    let end = text.char_indices().find(|(_, c)| {
+    let end = text.char_indices().take(MAX_INSIDE).find(|(_, c)| {
         match (*c, quote) {
             (c, Some(open)) if c == open => quote = None,
             (_, Some(_)) => {}
@@ -142,6 +148,7 @@ fn texts(inside: &str) -> Option<Vec<String>> {
 /// The code with a text in the place of the name that is given it, where a call takes that name alone.
 fn given(text: &str) -> String {
     let mut out = text.to_owned();
+    let mut names = 0;
     for statement in text.split(['\n', ';']) {
         let Some((name, value)) = statement.split_once("<-").or_else(|| statement.split_once(" = ")) else { continue };
         let (name, value) = (name.trim(), value.trim());
@@ -149,6 +156,10 @@ fn given(text: &str) -> String {
         let constant = texts(value).is_some_and(|texts| texts.len() == 1);
         if name.is_empty() || !plain(name) || !constant || text.matches(&format!("{name} <-")).count() > 1 {
             continue;
+        }
+        names += 1;
+        if names > MAX_NAMES || value.len() > MAX_INSIDE || out.len() > MAX_TEXT {
+            break;
         }
         for end in [",", ")"] {
             out = out.replace(&format!("({name}{end}"), &format!("({value}{end}"));
@@ -164,7 +175,8 @@ fn by_name(text: &str) -> String {
         for quote in ['"', '\''] {
             let begins = format!("{call}{quote}");
             let mut from = 0;
-            while let Some(at) = out.get(from..).and_then(|rest| rest.find(&begins)).map(|at| from + at) {
+            for _ in 0..MAX_CALLS {
+                let Some(at) = out.get(from..).and_then(|rest| rest.find(&begins)).map(|at| from + at) else { break };
                 from = at + begins.len();
                 let Some((name, rest)) = out.get(from..).and_then(|rest| rest.split_once(quote)) else { break };
                 if rest.starts_with(then) && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '.' | '_' | ':')) {
