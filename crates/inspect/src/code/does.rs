@@ -327,7 +327,10 @@ impl Machine<'_> {
                 self.touch_path(effect, &word, false);
             }
             "rename" | "replace" => {
-                let Some(to) = argument(after, 0).and_then(constant) else { return false };
+                let Some(to) = argument(after, 0).and_then(|to| constant(to).or_else(|| super::paths::whole_path(to)))
+                else {
+                    return false;
+                };
                 self.touch_path(Effect::Delete, &word, true);
                 self.touch_path(Effect::Update, &Word::text(to), false);
             }

@@ -150,6 +150,14 @@ fn path_at(tokens: &[Token], cwd: Option<&str>) -> Option<(String, usize)> {
                 path = std::iter::once(part).chain(&more).fold(path, |path, part| joined(&path, part));
                 used += 4 + taken;
             }
+            [Token::Mark('.'), Token::Name(method), Token::Mark('('), Token::Text(suffix), Token::Mark(')'), ..]
+                if method == "with_suffix" =>
+            {
+                let last = path.rfind('/').map_or(0, |at| at + 1);
+                let end = path.get(last + 1..).and_then(|name| name.rfind('.')).map_or(path.len(), |at| last + 1 + at);
+                path = format!("{}{suffix}", path.get(..end).unwrap_or(""));
+                used += 5;
+            }
             [Token::Mark('.'), Token::Name(name), ..] if name.split('.').all(|part| part == "parent") => {
                 path = name.split('.').fold(path, |path, _| parent(&path));
                 used += 2;
@@ -158,6 +166,16 @@ fn path_at(tokens: &[Token], cwd: Option<&str>) -> Option<(String, usize)> {
         }
     }
     (used > begins || used > 4).then_some((path, used))
+}
+
+/// The path in `Path("a")` and nothing else.
+pub(super) fn whole_path(tokens: &[Token]) -> Option<String> {
+    match tokens {
+        [Token::Name(name), Token::Mark('('), Token::Text(path), Token::Mark(')')] if is_path(name) => {
+            Some(path.clone())
+        }
+        _ => None,
+    }
 }
 
 /// `, "b", "c")`: further constants up to the bracket.

@@ -317,6 +317,12 @@ fn paths_that_python_puts_together_are_paths() {
             "/home/user/project/src/b.txt",
         ),
         ("p = Path('/srv') / 'data'\nlist(shutil.rmtree(x) for x in p.iterdir())", Effect::Delete, "/srv/data/*"),
+        ("p = Path('a.csv')\np.rename(p.parent / 'b.csv')", Effect::Update, "/home/user/project/b.csv"),
+        (
+            "p = Path('a') / 'b.tar.gz'\np.with_suffix('.bz2').write_text('x')",
+            Effect::Update,
+            "/home/user/project/a/b.tar.bz2",
+        ),
         (
             "p = Path('out') / 'a'\np.mkdir()\n(p / 'b.csv').write_text('x')",
             Effect::Update,
