@@ -294,8 +294,8 @@ fn schedules_and_accounts_of_a_cluster_are_what_they_are_elsewhere() {
     );
     finds(
         FindingKind::DestroysDatabase,
-        &["sacctmgr -i delete cluster c1", "sacctmgr remove account physics"],
-        &["sacctmgr show cluster", "sacctmgr modify user kim set fairshare=1"],
+        &["sacctmgr -i delete cluster c1", "sacctmgr remove clusters c1"],
+        &["sacctmgr remove user kim", "sacctmgr modify user kim set fairshare=1"],
     );
 }
 
