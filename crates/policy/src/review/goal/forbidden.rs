@@ -98,7 +98,8 @@ fn only_reads_code(prepared: &Prepared<'_>, program: &str) -> bool {
     let line = prepared.given.to_string();
     let line = ["/usr/bin/env ", "/bin/", "/usr/bin/"]
         .iter()
-        .fold(line, |line, place| line.replace(&format!("#!{place}{program}\\n"), "\\n"));
+        .fold(line, |line, place| line.replace(&format!("#!{place}{program}\\n"), "\\n"))
+        .replace("\\n", " ");
     let words =
         line.split(|c: char| c.is_whitespace() || "\"'`;|&()<>{},\\".contains(c)).filter(|word| !word.is_empty());
     let words: Vec<&str> = words.collect();
@@ -121,6 +122,7 @@ fn keeps_what_is_there(line: &str) -> bool {
         "cp -rn ",
         "cp -an ",
         "mv -n ",
+        "mv -nv ",
         "unzip -n ",
     ];
     let count = |words: &[&str]| words.iter().map(|word| line.matches(word).count()).sum::<usize>();
