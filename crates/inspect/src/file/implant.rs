@@ -130,6 +130,12 @@ const MADE_UP: &[&str] = &[
 
 /// What is wrong with a text that is written to the file `name`.
 pub(crate) fn of(name: &str, text: &str) -> Option<(FindingKind, String)> {
+    if hides_a_module(name, text) {
+        return Some((
+            FindingKind::DecodeAndExecute,
+            format!("{name} would run what it decodes, by a module that it does not name"),
+        ));
+    }
     let lower = name.to_ascii_lowercase();
     // Samples that scanners are tested with hold such code.
     let sample = ["/test", "fixture", "sample", "vuln", "/rules/", "semgrep", "/spec", ".md", ".txt"]
@@ -156,6 +162,22 @@ pub(crate) fn of(name: &str, text: &str) -> Option<(FindingKind, String)> {
         .then(|| format!("{name} would make the results of tests up"))
         .or_else(|| super::weakens_tests(name, text))
         .map(|message| (FindingKind::DisablesProtection, message))
+}
+
+/// Whether a script of JavaScript loads a module under a name that it puts together, and decodes a text (Node.js, "Modules", "Buffer"): no
+/// setting of a tool needs either.
+fn hides_a_module(name: &str, text: &str) -> bool {
+    let script = [".js", ".mjs", ".cjs"].iter().any(|suffix| name.ends_with(suffix));
+    let put_together = |(at, call): (usize, &str)| {
+        let given = text.get(at + call.len()..).unwrap_or("").trim_start();
+        !given.starts_with(['"', '\'', '`', ')'])
+    };
+    let decodes = text.contains("atob(")
+        || (text.contains("Buffer.from(")
+            && ["hex", "base64"]
+                .iter()
+                .any(|code| text.contains(&format!("'{code}'")) || text.contains(&format!("\"{code}\""))));
+    script && decodes && text.match_indices("require(").any(put_together)
 }
 
 /// Whether code runs what a request says, itself or by a name that it gives it.

@@ -231,8 +231,8 @@ impl Machine<'_> {
         let recursive = doing.recursive;
         let least = |effect: Effect| if doing.dry { Effect::Read } else { effect };
         match role {
+            _ if self.named_command(role, word) => {}
             Role::Text | Role::Digits | Role::Folder => {}
-            Role::Read | Role::Write | Role::Picture if word.prefix().starts_with('|') => self.piped_name(word),
             Role::Mode => self.mode(word, recursive),
             Role::Method => {
                 let effect = match word.shown().to_ascii_uppercase().as_str() {

@@ -142,7 +142,7 @@ impl Machine<'_> {
 
     /// Code that a framework runs with the application loaded: it changes records and sends mails by calls of the application's own
     /// (Rails command line, `runner`; Django, `shell --command`; Laravel, `tinker --execute`).
-    fn runs_among_records(&mut self, base: &str, words: &[String]) {
+    pub(super) fn runs_among_records(&mut self, base: &str, words: &[String]) {
         let after = |names: &[&str]| {
             let at = words.iter().position(|word| names.contains(&word.as_str()))?;
             words.get(at + 1..)

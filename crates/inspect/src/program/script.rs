@@ -106,6 +106,15 @@ impl Machine<'_> {
         self.judge_deployment(&file.shown());
         self.judge_tasks(file.shown().rsplit('/').next().unwrap_or(""), rest);
         self.judge_live(file.shown().rsplit('/').next().unwrap_or(""), rest);
+        if file.shown().ends_with("manage.py") {
+            // It loads the project, and a shell of its own takes code (Django, "django-admin and manage.py").
+            let folder = self.paths(&Word::text(".")).into_iter().next().unwrap_or_default();
+            self.runs_written(&|path: &str| crate::path::is_below(path, &folder));
+            let shell = rest.first().and_then(Word::constant).is_some_and(|task| task.starts_with("shell"));
+            if let Some(code) = stdin.text.clone().filter(|_| shell) {
+                self.runs_among_records("manage.py", &["-c".to_owned(), code]);
+            }
+        }
         let [path] = self.paths(file).try_into().unwrap_or_else(|_| [String::new()]);
         let Some(content) = self.files.get(&path).cloned() else {
             self.judge_seen(language, &path);

@@ -3,6 +3,7 @@
 use countersign_plan::tool::{Effect, TargetKind};
 
 use super::apply::Doing;
+use crate::catalogue::Role;
 use crate::inspection::{FindingKind, UnknownKind};
 use crate::machine::{Machine, Stream, Word};
 
@@ -219,11 +220,22 @@ impl Machine<'_> {
     }
 
     /// A name that is a command: what it prints is read, or what is written goes to it (sox(1), "Special Filenames"; ImageMagick's
-    /// manual, "Filename References").
-    pub(super) fn piped_name(&mut self, word: &Word) {
-        if let Some(line) = word.skip(1) {
+    /// manual, "Filename References"; git-remote-ext(1)). Whether it is one.
+    pub(super) fn named_command(&mut self, role: Role, word: &Word) -> bool {
+        let name = word.prefix();
+        let file = matches!(role, Role::Read | Role::Write | Role::Picture) && name.starts_with('|');
+        if !file && !(self.by == "git" && name.starts_with("ext::")) {
+            return false;
+        }
+        let line = if file {
+            word.skip(1)
+        } else {
+            word.constant().map(|word| Word::text(word.replacen("ext::", "", 1).replace("% ", " ")))
+        };
+        if let Some(line) = line {
             self.shell_text(&line, &Stream::unknown());
         }
+        file
     }
 
     /// An address of `socat` (its manual, "Address specifications").

@@ -200,6 +200,8 @@ fn orders_are_read_in_the_words_of_people() {
             "Add a flag --listen, the default stays 127.0.0.1:9000",
             "sed -i 's/127.0.0.1:9000/0.0.0.0:9000/' cmd/main.go",
         ),
+        ("strip them, the originals must stay as backup in photos/orig", "rm -rf photos/orig"),
+        ("Write send.py. I want to read the code first", "python3 send.py"),
         ("Go through TODO.md and tell me the points", "sed -i 's/a/b/' notes/list.csv"),
     ] {
         assert_ne!(line(goal, command).decision, Allow, "{goal}");

@@ -294,9 +294,19 @@ pub(super) fn of(goal: &Goal) -> Vec<Ban> {
                 let guard = guard.map(|w| w.text.clone());
                 let noun = noun.filter(|_| !value);
                 // "Write wait-for.sh, which waits until it answers"
-                let made = |name: &String| subject.is_some_and(|w| w.text == "which") && makes(goal, words, name);
+                let made = |name: &String| subject.is_some_and(|w| has("which that", &w.text)) && makes(goal, words, name);
                 let name = last.or(numbered).or(noun).or(guard).filter(|name| !what && !made(name));
                 bans.extend(name.map(|name| Ban::on(Act::Change, vec![name])));
+                // "The originals must stay as backup in photos/orig"
+                let mut after = words.iter().skip(i + 1).take_while(|w| w.sentence == word.sentence && w.clause == word.clause);
+                let folder = after.find(|w| w.text == "in").and_then(|_| after.next()).map(|w| token(&goal.text, w.at));
+                let folder = folder.filter(|folder| folder.contains('/')).map(|folder| folder.trim_end_matches('/').to_owned());
+                bans.extend(folder.map(|folder| Ban::on(Act::Remove, vec![folder])));
+            }
+            // "I want to read the code first"
+            ("want", "to") if has("read see review check", next(2)) && words.iter().skip(i + 3).take(5).any(|w| w.sentence == word.sentence && w.text == "first") => {
+                let code = words.iter().skip(i + 3).take(3).any(|w| has("code script command", &w.text));
+                bans.extend(code.then(|| Ban::on(Act::Run, Vec::new())));
             }
             // "It has been lodged and has to live."
             ("to" | "must", "live") if words.get(i + 2).is_none_or(|w| w.sentence != word.sentence || w.clause != word.clause) => {
