@@ -159,7 +159,10 @@ impl Machine<'_> {
         };
         let connects = || rest.iter().any(|word| word.prefix().contains("=/inet"));
         let coded = || base.starts_with("py") && rest.iter().any(|word| matches!(word.constant(), Some("-c" | "-")));
-        if matches!(base, "make" | "gmake" | "bmake" | "exiftool" | "tee" | "gtee") || connects() || coded() || twice()
+        if matches!(base, "make" | "gmake" | "bmake" | "exiftool" | "tee" | "gtee" | "go")
+            || connects()
+            || coded()
+            || twice()
         {
             self.words = rest.to_vec();
         } else {

@@ -14,7 +14,9 @@ const HEADERS: &str = "assert.h complex.h ctype.h errno.h fenv.h float.h inttype
 const REACHING_OF_C: &str = "system popen fork vfork clone syscall asm __asm __asm__ remove unlink unlinkat rename rmdir mkdir mkstemp tmpfile tmpnam \
     fopen fopen64 fdopen freopen open openat creat socket connect bind listen kill raise mmap mprotect getenv secure_getenv putenv setenv \
     environ extern __attribute__ __attribute ofstream ifstream fstream filesystem filebuf basic_filebuf signal atexit ptrace mount chmod chown \
-    link symlink truncate import module _Pragma embed __builtin_trap";
+    link symlink truncate import module _Pragma embed renameat renameat2 linkat symlinkat mkdirat fchmod fchmodat fchown fchownat lchown mknod \
+    mkfifo sendto sendmsg send accept utime utimes open64 creat64 opendir scandir ftw nftw glob wordexp tempnam mktemp mkdtemp mkostemp shm_open \
+    memfd_create sendfile splice copy_file_range process_vm_writev prctl reboot chroot daemon setuid";
 
 /// Packages of Go that reach out of the program by nothing but what [`OF_OS`] leaves.
 const OF_GO: &str = "bufio bytes cmp container/heap container/list container/ring context crypto/hmac crypto/md5 crypto/rand crypto/sha1 crypto/sha256 \
@@ -30,7 +32,7 @@ const REACHING_OF_RUST: &str = "unsafe extern include include_str include_bytes 
 
 const REACHING_OF_JAVA: &str = "Runtime ProcessBuilder ProcessHandle Process ClassLoader ServiceLoader Class forName getClass reflect invoke load \
     loadLibrary Unsafe URL URI PrintWriter PrintStream Formatter native getenv Thread jar zip prefs script lang exec JarFile ZipFile ModuleLayer \
-    MethodHandles ScriptEngineManager Compiler readText writeText path DependsOn Repository FileHandler InitialContext";
+    InetAddress NetworkInterface MethodHandles ScriptEngineManager Compiler readText writeText path DependsOn Repository FileHandler InitialContext";
 
 /// Parts of names of classes that open something.
 const OPENING_OF_JAVA: &[&str] = &["File", "Socket", "Http", "Channel"];

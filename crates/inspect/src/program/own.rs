@@ -229,8 +229,9 @@ impl Machine<'_> {
             self.find(FindingKind::DownloadAndExecute, format!("`{}` loads code from {}", self.by, word.shown()));
             return;
         }
-        let suffix = word.shown().rsplit('.').next().unwrap_or("").to_owned();
-        if self.scratch(word).is_some_and(|text| only_computes(&suffix, &text)) {
+        // A script of Kotlin: what other programs load is read in another language.
+        let kotlin = matches!(self.by.as_str(), "kotlinc" | "kotlin" | "kscript") && word.shown().ends_with(".kts");
+        if kotlin && self.scratch(word).is_some_and(|text| only_computes("kts", &text)) {
             return;
         }
         self.touch_path(Effect::Execute, word, false);

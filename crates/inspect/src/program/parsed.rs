@@ -35,11 +35,11 @@ impl Machine<'_> {
             "go" => parsed.path.first().is_some_and(|word| word == "build"),
             by => matches!(by, "gcc" | "cc" | "g++" | "c++" | "clang" | "clang++" | "gfortran" | "rustc" | "tcc"),
         };
-        if compiles && self.is_computation(parsed) {
+        let source = |path: &String| path.rsplit('.').next().is_some_and(|suffix| SOURCES.contains(&suffix));
+        if compiles && self.is_computation(parsed, rest) {
             self.computed.extend(written.iter().cloned());
             return;
         }
-        let source = |path: &String| path.rsplit('.').next().is_some_and(|suffix| SOURCES.contains(&suffix));
         // What comes by a pipe, from elsewhere or under a name that is put together is nobody's own.
         let own = |word: &Word| {
             let inside = |path: &String| crate::path::is_below(path, &self.context.cwd) || *path == self.context.cwd;
@@ -72,9 +72,38 @@ impl Machine<'_> {
         (named && !paths.is_empty() && paths.iter().all(plain)).then(|| image.clone())
     }
 
+    /// Whether a variable has compilers take headers, libraries or their own parts from somewhere (gcc(1), "Environment Variables Affecting
+    /// GCC"; `go help environment`).
+    pub(super) fn compiles_from_elsewhere(&self) -> bool {
+        const NAMES: &str = "CPATH C_INCLUDE_PATH CPLUS_INCLUDE_PATH OBJC_INCLUDE_PATH LIBRARY_PATH COMPILER_PATH GCC_EXEC_PREFIX GCC_SPECS \
+            CCC_OVERRIDE_OPTIONS GOROOT GOFLAGS GOPATH GOTOOLDIR RUSTFLAGS RUSTC_WRAPPER SDKROOT";
+        NAMES.split_whitespace().any(|name| self.scope.variable(name).is_some())
+    }
+
     /// Whether a compiler is given nothing but sources that the line itself wrote, and none of them does more than compute.
-    fn is_computation(&self, parsed: &Parsed<'_>) -> bool {
-        let plain = |role: Role| matches!(role, Role::Text | Role::Digits | Role::Write | Role::Package);
+    fn is_computation(&self, parsed: &Parsed<'_>, rest: &[Word]) -> bool {
+        // Others may put another name in the place of one, read something else or another language.
+        const PLAIN: &[&str] = &[
+            "-o",
+            "-O",
+            "-W",
+            "-gdwarf",
+            "-std=",
+            "-lm",
+            "-lstdc++",
+            "-pedantic",
+            "-pthread",
+            "-march=native",
+            "--edition",
+            "-v",
+            "-trimpath",
+        ];
+        let plain = |word: &Word| {
+            let option = word.prefix();
+            !option.starts_with('-')
+                || (PLAIN.iter().any(|known| option.starts_with(known))
+                    && !["-Wl,", "-Wp,", "-Wa,"].iter().any(|to| option.starts_with(to)))
+        };
         let computes = |word: &Word| {
             let suffix = word.constant().and_then(|name| name.rsplit_once('.')).map_or("", |(_, suffix)| suffix);
             let [path] = self.paths(word).try_into().unwrap_or_else(|_| [String::new()]);
@@ -82,9 +111,9 @@ impl Machine<'_> {
                 self.files.get(&path).filter(|written| !written.remote).and_then(|written| written.text.as_deref());
             text.is_some_and(|text| only_computes(suffix, text))
         };
-        !parsed.operands.is_empty()
-            && parsed.values.iter().all(|(role, _)| plain(*role))
-            && parsed.unlisted.is_empty()
+        !self.compiles_from_elsewhere()
+            && !parsed.operands.is_empty()
+            && rest.iter().all(plain)
             && parsed.operands.iter().all(computes)
     }
 

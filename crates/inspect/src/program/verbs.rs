@@ -161,7 +161,11 @@ impl Machine<'_> {
             self.touch_other(Effect::Execute, TargetKind::Other, format!("package {url}"));
         } else if text.starts_with(['.', '/', '~']) || (self.by == "go" && !text.contains('@')) {
             let suffix = text.rsplit('.').next().unwrap_or("");
-            if !self.scratch(word).is_some_and(|text| crate::file::scratch::only_computes(suffix, &text)) {
+            // All files that are named are one program (`go help run`).
+            let computes =
+                |file: &Word| self.scratch(file).is_some_and(|text| crate::file::scratch::only_computes(suffix, &text));
+            let mut files = self.words.iter().filter(|file| file.shown().ends_with(".go"));
+            if self.compiles_from_elsewhere() || !computes(word) || !files.all(computes) {
                 self.touch_path(Effect::Execute, word, true);
             }
         } else {

@@ -178,6 +178,10 @@ fn a_program_of_which_every_byte_is_known_and_that_only_computes_is_no_file_of_a
     for line in [
         "go run /tmp/a.go",
         "cp a.py /tmp/a.py; python3 /tmp/a.py",
+        "cat > /tmp/a.c <<< 'int main(){}'; gcc -Dmain=f -o /tmp/a /tmp/a.c && /tmp/a",
+        "cat > /tmp/a.c <<< 'int main(){}'; CPATH=/tmp/h gcc -o /tmp/a /tmp/a.c && /tmp/a",
+        "printf 'package main\\nimport \"fmt\"\\nfunc main() { f() }\\n' > /tmp/m.go; go run /tmp/m.go /tmp/f.go",
+        "printf 'println(1)\\n' > /tmp/a.kts; make -f /tmp/a.kts",
         "printf 'run(`id`)' > /tmp/a.kts; kotlinc -script /tmp/a.kts",
     ] {
         let seen = inspect(line);

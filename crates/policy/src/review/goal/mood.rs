@@ -241,10 +241,8 @@ fn withheld(text: &str) -> Vec<Range<usize>> {
         // "When I say go, pay it"
         let led = matches!(part.mark, ':' | '-') || (part.mark == ',' && part.begins("when i ") && part.holds());
         // "Check whether it answers: GET https://…, and log it" says how to look.
-        let how = parts
-            .get(i + 1)
-            .and_then(|next| next.words.first())
-            .is_some_and(|word| has("get head curl ping fetch read open call", word));
+        let how =
+            parts.get(i + 1).and_then(|next| next.words.first()).is_some_and(|word| has("get head curl ping", word));
         if led
             && !how
             && head().all(|part| !part.names && !part.leaves_others())

@@ -282,7 +282,9 @@ pub(super) fn read(words: &mut [Word], text: &str) {
         let money = words.windows(2).any(|pair| {
             matches!(pair, [sum, of] if sum.sentence == sentence && number(sum) && has("eur euro euros usd dollars gbp pounds chf nok sek dkk", &of.text))
         });
+        let sum = within().any(|word| has("float advance deposit refund tip payment transfer allowance", &word.text));
         if money
+            && sum
             && !within().any(|word| word.orders_anything() || word.means.is_some())
             && let Some(word) = words.get_mut(i)
         {
