@@ -224,7 +224,8 @@ impl Machine<'_> {
     pub(super) fn named_command(&mut self, role: Role, word: &Word) -> bool {
         let name = word.prefix();
         let file = matches!(role, Role::Read | Role::Write | Role::Picture) && name.starts_with('|');
-        if !file && !(self.by == "git" && name.starts_with("ext::")) {
+        let helper = self.by == "git" && name.starts_with("ext::");
+        if !(file || helper) {
             return false;
         }
         let line = if file {
