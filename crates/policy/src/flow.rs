@@ -28,7 +28,7 @@ pub use sink::{Issue, Means, Sink, Verdict};
 
 pub(crate) use graph::{Ambient, Finished, Graph, Look, fill, strings};
 pub(crate) use proof::{of_goal, of_session};
-pub(crate) use session::helper_tools;
+pub(crate) use session::{ancestors, helper_tools};
 pub(crate) use sink::restores;
 pub(crate) use sink::{Court, Party};
 pub(crate) use told::{beginning, speaks_of_else, strays, tells_no_more};

@@ -245,6 +245,7 @@ fn only_computes(text: &str, julia: bool) -> Option<Computation> {
                 if name == "source" && !julia {
                     done.sourced.push(first.filter(|path| path.ends_with(".R") || path.ends_with(".r"))?.clone());
                 } else if name == "sink" && pieces.get(i + 2) == Some(&Piece::Mark(')')) && !julia {
+                    // What is printed is shown again.
                 } else if name == "shiny::runApp" && !julia {
                     is_at_home(pieces.get(i..closing(&pieces, i + 1)?)?).then_some(())?;
                     done.project = true;

@@ -39,7 +39,9 @@ impl Machine<'_> {
         let arguments = given.as_deref().map(Given::of_text);
         let copies = matches!(playbook::module(&module), "copy" | "template");
         let shows_only = rest.iter().any(|word| matches!(word.constant(), Some("--list-hosts" | "--version" | "-h")));
-        if local && (playbook::only_looks(&module) || copies) && !rest.iter().any(becomes) {
+        // An expression may look up anything: a file, an address, what a program prints (docs.ansible.com, "Lookups").
+        let plain = |word: &Word| !(becomes(word) || ["{{", "{%"].iter().any(|open| word.shown().contains(open)));
+        if local && (playbook::only_looks(&module) || copies) && rest.iter().all(plain) {
             let arguments = arguments?;
             // The settings and plugins of the project are read as it starts.
             self.touch_path(Effect::Execute, &Word::text("."), true);

@@ -43,7 +43,8 @@ impl Machine<'_> {
         }
         if !has(SHOWING, base) {
             let words = rest.iter().filter_map(Word::constant);
-            let texts: Vec<String> = words.chain(stdin.known()).map(str::to_owned).collect();
+            let begins = |text: &&str| BEGINNINGS.iter().any(|beginning| text.contains(beginning));
+            let texts: Vec<String> = words.chain(stdin.known()).filter(begins).map(str::to_owned).collect();
             texts.iter().for_each(|text| self.judge_encoded(text));
         }
         if has(STARTING, base) {

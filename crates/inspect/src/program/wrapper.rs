@@ -222,9 +222,12 @@ impl Machine<'_> {
     /// A name that is a command: what it prints is read, or what is written goes to it (sox(1), "Special Filenames"; ImageMagick's
     /// manual, "Filename References"; git-remote-ext(1)). Whether it is one.
     pub(super) fn named_command(&mut self, role: Role, word: &Word) -> bool {
+        let (read, git) = (matches!(role, Role::Read | Role::Write | Role::Picture), self.by == "git");
+        if !(read || git) {
+            return false;
+        }
         let name = word.prefix();
-        let file = matches!(role, Role::Read | Role::Write | Role::Picture) && name.starts_with('|');
-        let helper = self.by == "git" && name.starts_with("ext::");
+        let (file, helper) = (read && name.starts_with('|'), git && name.starts_with("ext::"));
         if !(file || helper) {
             return false;
         }

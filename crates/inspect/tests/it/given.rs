@@ -181,6 +181,8 @@ fn statements_that_can_be_read_count_beside_those_that_cannot() {
         "ALTER SYSTEM SET archive_command = 'cp %p /a/%f'",
         "VACUUM (VERBOSE) t; SELECT 'a\\'; frob '",
         "SET ROLE admin",
+        "ANALYZE DELETE FROM t",
+        "ANALYZE FORMAT=JSON UPDATE t SET a = 1",
     ] {
         assert!(!sql(text).is_clear() || sql(text).touches.iter().any(|t| t.effect == Effect::Admin), "{text}");
     }
@@ -279,7 +281,11 @@ fn what_ansible_is_told_is_done_there() {
     }
     let line = "ansible localhost -c local -m template -a 'src=a.j2 dest=out/a.conf'";
     assert!(inspect(line).is_clear() && touches(line, Effect::Update, "/home/user/project/out/a.conf") && !admin(line));
-    for line in ["ansible web -m ping", "ansible localhost -c local -b -m ping"] {
+    for line in [
+        "ansible web -m ping",
+        "ansible localhost -c local -b -m ping",
+        "ansible localhost -c local -m debug -a \"msg={{ lookup('file', '/home/user/.ssh/id_rsa') }}\"",
+    ] {
         assert!(admin(line), "{line}");
     }
     assert!(!inspect("ansible web -m frob -a x=1").is_clear());

@@ -52,8 +52,8 @@ pub struct Session {
     #[serde(default, skip_serializing_if = "Written::is_empty")]
     written: Written,
     /// Symbolic links that a listing showed: their own names, and where they lead.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    links: BTreeMap<String, String>,
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    links: BTreeSet<(String, String)>,
 }
 
 /// What labels of finished work are found by.
@@ -79,7 +79,7 @@ impl Session {
             known: BTreeSet::new(),
             helpers: Vec::new(),
             written: Written::EMPTY,
-            links: BTreeMap::new(),
+            links: BTreeSet::new(),
         };
         &EMPTY
     }
@@ -195,9 +195,9 @@ impl Session {
         self.known.contains(fold(text).as_ref())
     }
 
-    /// Where a link of this name leads, as a listing showed it.
-    pub(crate) fn link(&self, name: &str) -> Option<&str> {
-        self.links.get(name).map(String::as_str)
+    /// Where links of this name lead, as listings showed it.
+    pub(crate) fn links(&self, name: &str) -> impl Iterator<Item = &str> {
+        self.links.iter().filter(move |(own, _)| own == name).map(|(_, target)| target.as_str())
     }
 
     /// Whether the agent has seen or left anything yet.
@@ -247,7 +247,7 @@ impl Session {
                     text.lines().filter(|line| line.starts_with('l')).filter_map(|line| line.split_once(" -> "));
                 for (line, target) in listed.take(MAX_KEPT.saturating_sub(self.links.len())) {
                     let name = line.rsplit([' ', '/']).next().unwrap_or(line);
-                    self.links.insert(name.to_owned(), target.trim_end().to_owned());
+                    self.links.insert((name.to_owned(), target.trim_end().to_owned()));
                 }
                 let only = at.segments().iter().all(|segment| segment.parse::<usize>().is_err());
                 if label.level < Level::User {

@@ -387,12 +387,13 @@ pub(super) fn condition_unseen(request: &Request<'_>, steps: &[Prepared<'_>], i:
     // What a message says of other steps it says of what was found.
     let mut told = false;
     step.args.references(&mut |_, _| told = true);
-    let some = touch.effect == Effect::Pay && step.goal.takes_only_some();
-    if (told && touch.effect == Effect::Send) || !(some || step.goal.waits_with(touch)) {
+    let some = step.goal.takes_only_some();
+    let waits = (some && touch.effect == Effect::Pay) || step.goal.waits_with(touch);
+    if (told && touch.effect == Effect::Send) || !waits {
         return None;
     }
     // "Look first and pay only what is still open": each of them is looked at.
-    let each = || step.goal.takes_only_some() && !step.texts().any(|text| is_read_before(steps, i, text));
+    let each = || some && !step.texts().any(|text| is_read_before(steps, i, text));
     if is_looked_at_before(steps, i) && !looks_elsewhere(steps, i) && !each() {
         return None;
     }

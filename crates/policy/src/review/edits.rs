@@ -109,14 +109,11 @@ fn substitutions(prepared: &Prepared<'_>) -> Option<Vec<Substitution>> {
         parts.into_iter().skip(1).step_by(2).collect()
     };
     let all = scripts.into_iter().map(|script| {
-        let set = || {
-            script.split(" | ").filter(|one| !has("unique sort", one.rsplit_once(" |= ").map_or("", |(_, how)| how)))
-        };
-        if script.starts_with('.') {
-            set().map(assignment).collect()
-        } else {
-            substitution(script).map(|one| vec![one])
+        if !script.starts_with('.') {
+            return substitution(script).map(|one| vec![one]);
         }
+        let orders = |one: &&str| one.rsplit_once(" |= ").is_some_and(|(_, how)| has("unique sort", how));
+        script.split(" | ").filter(|one| !orders(one)).map(assignment).collect()
     });
     all.collect::<Option<Vec<_>>>().map(|all| all.into_iter().flatten().collect())
 }

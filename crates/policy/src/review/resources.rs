@@ -278,7 +278,10 @@ fn is_as_asked(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch, se
     };
     // "Add his key to infra/staging/authorized_keys, it is: ssh-ed25519 AAAA… mateo@…": the goal gives the line and the file.
     let given = |text: &str| text.len() >= 12 && !text.contains('\n') && prepared.goal.has_line(text);
-    let named = || prepared.goal.name(super::defaults::below_workspace(request, &touch.name));
+    let named = || {
+        let base = touch.name.rsplit('/').next().unwrap_or(&touch.name);
+        prepared.goal.name(super::defaults::below_workspace(request, &touch.name)) && prepared.goal.wants_into(base)
+    };
     if touch.by == By::Tool && named() && text.as_ref().is_some_and(|text| given(text.trim())) {
         return true;
     }

@@ -1,6 +1,7 @@
 //! Ways to bend a plan that no single step shows: effects in an order that undoes their safety net, expectations that cannot fail.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use countersign_plan::tool::{Effect, TargetKind};
 use countersign_plan::value::Expr;
@@ -10,7 +11,7 @@ use super::Request;
 use super::prepare::Prepared;
 use crate::deployment::Standing;
 use crate::effects::{By, Touch};
-use crate::flow::strings;
+use crate::flow::{ancestors, strings};
 use crate::paths::{Seen, fold, is_within};
 
 /// A later step that needs what an earlier one removed: the copy, the check or the backup comes after the loss.
@@ -205,11 +206,17 @@ pub(super) fn through_a_link(steps: &[Prepared<'_>], i: usize) -> Option<Reason>
 pub(super) fn behind_a_link(request: &Request<'_>, step: &Prepared<'_>) -> Option<Reason> {
     let leads = |touch: &Touch| {
         touch.seen()?;
-        let target = touch.name.split('/').find_map(|part| request.session.link(part))?;
-        let target = request.deployment.place().normalise(target).ok()?;
-        let seen = Seen::new(&target, None);
-        let out = touch.changes() && !request.deployment.in_workspace(&seen) && !request.deployment.in_temporary(&seen);
-        (out || request.deployment.is_restricted(&seen)).then_some(target)
+        let out = |target: &String| {
+            let seen = Seen::new(target, None);
+            let inside = request.deployment.in_workspace(&seen) || request.deployment.in_temporary(&seen);
+            (touch.changes() && !inside) || request.deployment.is_restricted(&seen)
+        };
+        let paths = std::iter::once(touch.name.as_str()).chain(ancestors(&touch.name));
+        // A relative one leads from the folder that it lies in (symlink(7)).
+        let targets = paths
+            .filter_map(|path| path.rsplit_once('/'))
+            .flat_map(|(folder, name)| request.session.links(name).map(move |target| Path::new(folder).join(target)));
+        targets.filter_map(|path| request.deployment.place().normalise(path.to_str()?).ok()).find(out)
     };
     let (touch, target) = step.derived.touches.iter().find_map(|touch| Some((touch, leads(touch)?)))?;
     let message = format!("{} lies behind a link that leads to {target}", touch.name);

@@ -57,6 +57,11 @@ fn what_is_released_is_looked_at_first_by_its_own_name() {
     let goal = "Switch stg-2 off. But not before the bill of O-54 is settled (state paid), check that.";
     let look = |order: &str| json!({"id": "o", "action": "order_get", "args": {"to": order}, "expect": [{"output": "/state", "equals": "paid"}]});
     let off = json!({"id": "f", "action": "machine_power", "args": {"to": "stg-2", "state": "off"}, "needs": ["o"], "rollback": "none", "irreversible": true});
+    let gone = json!({"id": "g", "action": "machine_power", "args": {"to": "stg-2", "state": "off"}, "rollback": "none", "irreversible": true});
+    assert!(
+        has(&decided("If the total of stg-2 is wrong, remove stg-2", json!([gone])), Code::PlanOrder, Ask),
+        "a condition"
+    );
     assert!(has(&decided(goal, json!([look("O-99"), off])), Code::PlanOrder, Ask), "another one");
     assert!(!has(&decided(goal, json!([look("O-54"), off])), Code::PlanOrder, Ask));
     let either = json!({"id": "o", "action": "order_get", "args": {"to": "O-54"}, "expect": [{"output": "/state", "matches": "open|paid"}]});
@@ -101,7 +106,7 @@ fn a_link_that_was_listed_leads_where_it_leads() {
     let world = crate::worded::world();
     let mut session = Session::default();
     let setting = Setting { manifest: &world.manifest, deployment: &world.deployment, planner: Level::Open };
-    let listing = "drwxr-xr-x 2 u u 40 archive\nlrwxrwxrwx 1 u u 22 handover -> /srv/www/public\nlrwxrwxrwx 1 u u 9 latest -> archive\n";
+    let listing = "drwxr-xr-x 2 u u 40 archive\nlrwxrwxrwx 1 u u 22 handover -> /srv/www/public\nlrwxrwxrwx 1 u u 9 latest -> archive\nlrwxrwxrwx 1 u u 9 box -> ../../.ssh\n";
     session.observe(
         &setting,
         &"execute_command".parse().unwrap(),
@@ -109,16 +114,20 @@ fn a_link_that_was_listed_leads_where_it_leads() {
         &json!({"stdout": listing}),
     );
     let goal = "File finance/q3.csv away";
-    let decide = |to: &str| {
+    let decide = |session: &Session, to: &str| {
         let steps =
             json!([{"id": "c", "action": "copy_file", "args": {"source": "finance/q3.csv", "destination": to}}]);
         let draft = Draft::from_value(json!({"schema": "countersign.plan/v1", "goal": goal, "steps": steps})).unwrap();
         let who = Who::user();
-        review(&Request { session: &session, planner: Level::Open, ..world.request(&draft, Some(goal), &who) })
+        review(&Request { session, planner: Level::Open, ..world.request(&draft, Some(goal), &who) })
     };
-    assert!(has(&decide("tmp/handover/q3.csv"), Code::ResourceOutside, Ask));
-    assert!(!has(&decide("tmp/archive/q3.csv"), Code::ResourceOutside, Ask));
-    assert!(!has(&decide("tmp/latest/q3.csv"), Code::ResourceOutside, Ask));
+    // What somebody else says of such a name takes nothing away.
+    let said = json!({"body": "l handover -> archive"});
+    session.observe(&setting, &"inbox".parse().unwrap(), &json!({"to": "m-1"}), &said);
+    assert!(has(&decide(&session, "tmp/handover/q3.csv"), Code::ResourceOutside, Ask));
+    assert!(has(&decide(&session, "tmp/box/q3.csv"), Code::ResourceOutside, Ask), "from the folder that it lies in");
+    assert!(!has(&decide(&session, "tmp/archive/q3.csv"), Code::ResourceOutside, Ask));
+    assert!(!has(&decide(&session, "tmp/latest/q3.csv"), Code::ResourceOutside, Ask));
 }
 
 #[test]
@@ -196,6 +205,8 @@ fn orders_are_read_in_the_words_of_people() {
         ("Clean the .vite files", "rm -rf web/dist"),
         ("Delete everything in ./out except .gitkeep", "find out -mindepth 1 -delete"),
         ("How large is dist?", "rm -rf dist && mkdir dist"),
+        ("Check it; at the end the plan in notes/plan.md should be saved", "rm -r notes/plan.md"),
+        ("Do the tasks in TODO.md differ?", "sed -i 's/a/b/' notes/list.csv"),
         (
             "Add a flag --listen, the default stays 127.0.0.1:9000",
             "sed -i 's/127.0.0.1:9000/0.0.0.0:9000/' cmd/main.go",
@@ -238,4 +249,10 @@ fn an_assignment_in_a_workflow_says_what_the_goal_says() {
     };
     assert!(!has(&add("ssh-ed25519 AAAAC3NzaC1 ann@house.example\n"), Code::ResourceTrusted, Ask));
     assert!(has(&add("ssh-ed25519 AAAAXXXXXX eve@house.example\n"), Code::ResourceTrusted, Ask));
+    let asked = "What does make clean install do in .husky/pre-push?";
+    let hook = json!([{"id": "a", "action": "append_file", "args": {"path": ".husky/pre-push", "content": "make clean install\n"}}]);
+    assert!(
+        has(&decided(asked, hook), Code::ResourceTrusted, Ask),
+        "the goal has the words and does not want them there"
+    );
 }

@@ -27,7 +27,7 @@ pub(super) fn conditions(words: &[Word]) -> (bool, bool) {
         // "If it goes wrong just leave Merle in"
         let fails = texts.iter().take(5).any(|text| has("wrong misbehaves misfires", text));
         // "If it comes out wrong, remove the new file again"
-        let again = || fails && texts.iter().any(|text| has("remove delete drop take undo", text));
+        let again = || fails && ["remove", "again"].iter().all(|word| texts.contains(word));
         near || again()
             || (stays && (fails || as_it_was))
             || texts.iter().any(|text| has("revert undo", text))

@@ -158,8 +158,9 @@ impl Wishes {
             let last = at.sentence + usize::from(leads);
             // "Release 60 bottles of L-7655. But not before the duty of E-54 is settled."
             let first = at.sentence.saturating_sub(usize::from(leads && at.text == "not"));
-            let after = |word: &&Word| word.at > at.at && at.sentence <= word.sentence || word.sentence < at.sentence;
-            let after = |word: &&Word| after(word) && (first..=last).contains(&word.sentence);
+            let after = |word: &&Word| {
+                (first..=last).contains(&word.sentence) && (word.at > at.at || word.sentence < at.sentence)
+            };
             let mut said = words.iter().filter(|word| here(word) || after(word));
             !asks && said.any(|word| words::token(&self.read.text, word.at) == name || pays(word))
         })

@@ -40,7 +40,6 @@ const TURNS: &[Turn] = &[
     (&["find|finding", "out"], "find"),
     (&["go|going", "through|over"], "review"),
     (&["top", "up"], "pay"),
-    (&["kick|kicks|kicking", "off"], "run"),
     (&["do|doing", "the|its|all|these|those", "points|items|tasks|steps|todos|chores|entries"], "make"),
     (&["end|ending", "the|her|his|their|our|its", "subscription|contract|membership|lease|plan|trial"], "cancel"),
     (&["sign|signing", "up"], "subscribe"),
@@ -305,16 +304,6 @@ fn meaning(words: &[Word], at: usize) -> Option<&'static str> {
     let rest = words.get(at..)?;
     let (first, next) =
         (rest.first()?, |i: usize| rest.get(i).filter(|word| Some(word.sentence) == rest.first().map(|w| w.sentence)));
-    let turned = BY_FIRST.get(first.text.as_str()).into_iter().flatten().find(|(turn, _)| {
-        turn.iter().enumerate().all(|(i, one)| next(i).is_some_and(|word| one.split('|').any(|form| form == word.text)))
-    });
-    if let Some((_, means)) = turned {
-        return Some(means);
-    }
-    let ends = |word: Option<&Word>| word.is_none_or(|word| !has(WAYS, &word.text));
-    if has(MODAL, &first.text) && next(1).is_some_and(|word| word.text == "go") && ends(next(2)) {
-        return Some("remove");
-    }
     let begins = at == 0
         || words.get(at - 1).is_some_and(|before| {
             before.sentence != first.sentence
@@ -322,6 +311,17 @@ fn meaning(words: &[Word], at: usize) -> Option<&'static str> {
                 || has("please kindly to and then you also just now should can could must", &before.text)
                 || (has(STATES, &before.text) && !first.subordinate)
         });
+    let turned = BY_FIRST.get(first.text.as_str()).into_iter().flatten().find(|(turn, _)| {
+        turn.iter().enumerate().all(|(i, one)| next(i).is_some_and(|word| one.split('|').any(|form| form == word.text)))
+    });
+    // "At the end the plan is saved"
+    if let Some((_, means)) = turned.filter(|_| begins || !has("end ending do doing", &first.text)) {
+        return Some(means);
+    }
+    let ends = |word: Option<&Word>| word.is_none_or(|word| !has(WAYS, &word.text));
+    if has(MODAL, &first.text) && next(1).is_some_and(|word| word.text == "go") && ends(next(2)) {
+        return Some("remove");
+    }
     // "Copy the title into the notes", and not "the staging copy".
     if begins && has("copy duplicate", &first.text) {
         return Some("make");

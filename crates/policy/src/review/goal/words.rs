@@ -17,7 +17,7 @@ const TWICE: &str = "forget hesitate only just fail miss worry";
 const FORBIDDING: &str = "not never don doesn without avoid cannot nor";
 
 /// Words that begin a question.
-const QUESTIONS: &str = "why what how who which whose where does is are did has have was were";
+const QUESTIONS: &str = "why what how who which whose where do does is are did has have was were";
 
 /// Words before what a sentence says.
 const GREETING: &str = "hi hello hey hallo dear all team so ok okay well quick one question";
