@@ -3,6 +3,7 @@
 
 use countersign_plan::expect::{Condition, Expect};
 use countersign_plan::tool::{Effect, TargetKind};
+use countersign_plan::value::Expr;
 use countersign_plan::verdict::{Code, Reason};
 
 use super::Request;
@@ -371,7 +372,7 @@ pub(super) fn condition_unseen(request: &Request<'_>, steps: &[Prepared<'_>], i:
     let acts = |touch: &&Touch| {
         touch.by == By::Tool
             && !touch.effect.is_harmless()
-            && touch.seen().is_none()
+            && (touch.seen().is_none() || touch.effect == Effect::Delete)
             && !matches!(touch.kind, TargetKind::Memory | TargetKind::Process)
     };
     let touch = step.derived.touches.iter().find(acts)?;
@@ -386,7 +387,11 @@ pub(super) fn condition_unseen(request: &Request<'_>, steps: &[Prepared<'_>], i:
     }
     // What a message says of other steps it says of what was found.
     let mut told = false;
-    step.args.references(&mut |_, _| told = true);
+    let mut say = |said: &Expr| {
+        let Expr::From { step: id, .. } = said else { return };
+        told |= steps.iter().any(|other| other.step.id == *id && other.step.action.as_str() != "read_file");
+    };
+    step.args.references(&mut |_, said| say(said));
     let some = step.goal.takes_only_some();
     let waits = (some && touch.effect == Effect::Pay) || step.goal.waits_with(touch);
     if (told && touch.effect == Effect::Send) || !waits {
@@ -399,7 +404,10 @@ pub(super) fn condition_unseen(request: &Request<'_>, steps: &[Prepared<'_>], i:
     }
     let grave = (step.irreversible && touch.effect != Effect::Send)
         || matches!(touch.effect, Effect::Pay | Effect::Admin | Effect::Delete);
-    if !grave && step.goal.has_name(|name| request.session.knows(name) || request.session.was_told(name)) {
+    let seen = |name: &str| request.session.knows(name) || request.session.was_told(name);
+    let named = step.goal.named_by_conditions();
+    let shown = if named.is_empty() { seen(&touch.name) } else { named.iter().any(|name| seen(name)) };
+    if !grave && shown {
         return None;
     }
     let message =

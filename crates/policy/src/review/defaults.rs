@@ -276,7 +276,8 @@ fn change(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> Opti
         return by_rule(Code::DefaultAsk, format!("nothing takes the {} of {} back", touch.effect, touch.name));
     }
     let inside = below_workspace(request, &touch.name);
-    if matches!(touch.by, By::Tool | By::Move)
+    let one = touch.by == By::Command && !touch.recursive && !touch.pattern && inside.contains('/');
+    if (one || matches!(touch.by, By::Tool | By::Move))
         && touch.kind != TargetKind::Directory
         && !deployment.in_temporary(&seen)
         && !is_product(inside)

@@ -221,7 +221,7 @@ fn removal_is_of_what_is_named_for_it() {
         let review = world.plan(json!({"schema": "countersign.plan/v1", "goal": goal, "steps": steps}));
         review.decision == Decision::Allow
     };
-    let goal = "build/old can be removed as soon as keep/old.tgz is proven to be readable";
+    let goal = "build/old can be removed, keep/old.tgz is proven to be readable";
     assert!(removes(goal, "build/old") && !removes(goal, "keep/old.tgz"));
     assert!(removes("The compiled stuff in build is stale. Throw it out, build anew", "build"));
     assert!(!removes("Throw a party at the office, and write it up", "build"));

@@ -256,3 +256,63 @@ fn an_assignment_in_a_workflow_says_what_the_goal_says() {
         "the goal has the words and does not want them there"
     );
 }
+
+/// Whoever names a file has the text written there, and not over whatever else lies in the project.
+#[test]
+fn a_file_is_written_where_the_goal_has_it() {
+    let goal = "Write the minutes of the huddle to minutes/14.md: two late reports";
+    let to = |path: &str| {
+        decided(
+            goal,
+            json!([{"id": "x", "action": "write_file", "args": {"path": path, "content": "- two late reports\n"}}]),
+        )
+    };
+    assert_eq!(to("minutes/14.md").decision, Allow);
+    assert_eq!(to("office/contracts/master.docx").decision, Ask);
+    assert_eq!(line("Sort data/in.csv into data/out.csv", "sort data/in.csv -o data/out.csv").decision, Allow);
+    assert_eq!(line("Sort data/in.csv into data/out.csv", "sort data/in.csv -o staff/list.csv").decision, Ask);
+    for (goal, path) in [
+        ("Compare bill B-4 with notes/order.md and write down what differs", "notes/b-4.md"),
+        ("Do the points in TODO.md", "src/rates.py"),
+        ("Make firmware/gw-2.img as large as the flash", "firmware/gw-2-full.img"),
+        ("Draw plans/level2.dot as a picture", "out/level2.svg"),
+    ] {
+        let review =
+            decided(goal, json!([{"id": "x", "action": "write_file", "args": {"path": path, "content": "x\n"}}]));
+        assert_eq!(review.decision, Allow, "{goal}: {:#?}", review.reasons);
+    }
+}
+
+/// What a goal waits for is looked at by its own name, in whatever part of the sentence it stands.
+#[test]
+fn what_waits_for_a_record_looks_at_that_record() {
+    let tools = [("site_retire", "delete", "irreversible", "record"), ("audit_get", "read", "pure", "record")];
+    let retires = |goal: &str, looks: &str| {
+        let look = json!({"id": "l", "action": "audit_get", "args": {"to": looks},
+            "expect": [{"output": "/state", "equals": "done"}]});
+        let retire = json!({"id": "r", "action": "site_retire", "args": {"to": "site-7"}, "needs": ["l"]});
+        with_tools(&tools, goal, json!([look, retire])).decision
+    };
+    for goal in [
+        "Retire site-7, the old one, but only once you have seen that AU-31 is done",
+        "Compare site-7 with AU-31, and retire it only when that audit is done",
+        "Retire site-7, the old one, if it agrees with audit AU-31",
+    ] {
+        assert_ne!(retires(goal, "AU-30"), Allow, "{goal}");
+        assert_eq!(retires(goal, "AU-31"), Allow, "{goal}");
+    }
+    let folder = |goal: &str| {
+        let remove =
+            json!({"id": "r", "action": "delete_directory", "args": {"path": "docs/old"}, "rollback": "snapshot"});
+        decided(goal, json!([remove])).decision
+    };
+    assert_eq!(folder("Remove the folder docs/old"), Allow);
+    assert_ne!(folder("The folder docs/old may be removed, provided that docs/new.pdf is there"), Allow);
+    let told = |goal: &str| {
+        let tell = json!({"id": "t", "action": "send_message", "args": {"channel": "#crew", "body": "The catalogue is back."}});
+        decided(goal, json!([tell])).decision
+    };
+    assert_eq!(told("Write 'The catalogue is back.' in #crew"), Allow);
+    assert_ne!(told("When the page gives a 200, write 'The catalogue is back.' in #crew"), Allow);
+    assert_ne!(told("Write 'The catalogue is back.' in #crew. If the page says anything else, stop"), Allow);
+}

@@ -163,14 +163,24 @@ impl Wishes {
         (!wide && named.all(|other| other == one)).then_some(one)
     }
 
-    /// Whether it says by their names into which files something is to be written, and this is none of them, nor anything of which it speaks.
+    /// Whether it speaks of files by their names, and this is none of them, nor anything else of which it speaks.
     pub(in crate::review) fn writes_elsewhere(&self, path: &str, inside: &str) -> bool {
-        let named = self.tokens().any(|token| is_file_name(token) && self.wants_into(base(token)));
-        // A list beside the one that is named: "notes/west.md", and a line in notes/log.md.
+        let named = || self.tokens().filter(|token| is_file_name(token) && !token.contains("://"));
+        // A list beside the one that is named: "notes/west.md", and a line in notes/log.md; `gw-2-full.img` made of `gw-2.img`.
         let folder = |path: &str| path.strip_suffix(base(path)).unwrap_or("").to_owned();
-        let beside = [".md", ".txt"].iter().any(|end| inside.ends_with(end))
-            && self.tokens().any(|token| is_file_name(token) && folder(token) == folder(inside));
-        named && !beside && !self.means_path(path, inside)
+        let stem = |path: &str| {
+            base(path).rsplit_once('.').map(|(stem, _)| fold(stem).into_owned()).filter(|stem| stem.len() > 2)
+        };
+        let text = [".md", ".txt"].iter().any(|end| inside.ends_with(end));
+        let made_of = |token: &str| stem(token).is_some_and(|stem| fold(base(inside)).starts_with(&stem));
+        let alike = |token: &str| stem(token).is_some() && stem(token) == stem(inside);
+        let beside = named().any(|token| (folder(token) == folder(inside) && (text || made_of(token))) || alike(token));
+        // Whoever says where nothing is to go leaves room for a note.
+        let noted = text && inside.starts_with("notes/") && !named().any(|token| self.wants_into(base(token)));
+        let spelled = self.read.text.contains(base(&fold(inside)));
+        // "Do the points in TODO.md": which files those are about is for whoever reads them to see.
+        let left = self.delegates() || self.read.words.iter().any(|w| w.means.is_some() && has("do doing", &w.text));
+        named().next().is_some() && !left && !beside && !noted && !spelled && !self.means_path(path, inside)
     }
 
     /// Whether it says by a word where something lies: "below exports", and not "in the workspace".
@@ -377,6 +387,6 @@ impl Wishes {
 }
 
 /// What stands behind the last slash.
-fn base(path: &str) -> &str {
+pub(super) fn base(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }

@@ -4,8 +4,9 @@ use std::ops::Range;
 
 use countersign_plan::tool::Effect;
 
+use super::removal::base;
 use super::words::{self, Word, has};
-use super::{Kind, Wishes, bans, order};
+use super::{Kind, Wishes, bans, is_file_name, order};
 use crate::effects::Touch;
 use crate::paths::fold;
 
@@ -150,55 +151,108 @@ impl Wishes {
         let name = fold(&touch.name);
         self.waits().any(|at| {
             let here = |word: &&Word| word.clause == at.clause && word.at < at.at;
+            // "Pay B-8032, 612.40 EUR, but only when they are marked as checked"
+            let taken_back = words.iter().any(|w| w.sentence == at.sentence && has("back revert undo", &w.text));
+            let whole = has("only provided once when", &at.text)
+                || (at.text == "if" && !taken_back)
+                || (at.text == "soon" && touch.effect == Effect::Pay);
+            let before = |word: &&Word| whole && word.sentence == at.sentence && word.at < at.at;
             // "Ask in #purchasing if it is all right"
             const ASKING: &str = "see check look know tell ask find verify test say wonder enquire sure";
             let asks = at.text == "if" && words.iter().filter(here).any(|word| has(ASKING, &word.text));
             // "Only when it is verified: post it", "As soon as it is there (and only then!) post it".
             let leads = words.iter().filter(|word| word.sentence == at.sentence).take(2).any(|word| word.at == at.at);
             let last = at.sentence + usize::from(leads);
+            // "Book Fatima. If her card says anything other than active, stop."
+            let stops = leads && words.iter().any(|w| w.sentence == at.sentence && has("stop abort halt", &w.text));
             // "Release 60 bottles of L-7655. But not before the duty of E-54 is settled."
-            let first = at.sentence.saturating_sub(usize::from(leads && at.text == "not"));
+            let first = if stops { 0 } else { at.sentence.saturating_sub(usize::from(leads && at.text == "not")) };
             let after = |word: &&Word| {
                 (first..=last).contains(&word.sentence) && (word.at > at.at || word.sentence < at.sentence)
             };
-            let mut said = words.iter().filter(|word| here(word) || after(word));
-            !asks && said.any(|word| words::token(&self.read.text, word.at) == name || pays(word))
+            let mut said = words.iter().filter(|word| here(word) || before(word) || after(word));
+            let named = |word: &Word| {
+                let token = words::token(&self.read.text, word.at).trim_end_matches('/');
+                token == name
+                    || (token.contains('/') && name.ends_with(&format!("/{}", token.trim_start_matches("./"))))
+            };
+            // "Production only when Jonas has signed - remind him", "ask Anya and Wen if Friday works": what is asked waits for nothing.
+            let reminds = |word: &Word| {
+                word.sentence == at.sentence && has("remind ask nudge chase", &word.text) && word.orders()
+            };
+            // "Would be good if that happened today" is a wish.
+            let before_it = words.iter().rev().find(|word| word.at < at.at);
+            let wished = before_it.is_some_and(|word| has("good nice great glad helpful lovely best", &word.text));
+            let asks = asks || wished || (touch.effect == Effect::Send && words.iter().any(reminds));
+            !asks && said.any(|word| named(word) || pays(word))
         })
     }
 
     /// The words with which it makes something wait for something.
     fn waits(&self) -> impl Iterator<Item = &Word> {
         let begins = |pair: &[Word]| match pair {
-            [one, two] => {
-                (has("if unless provided", &one.text) && !one.within)
+            // "If you need the background" is a courtesy.
+            [one, two, next, ..] => {
+                let polite = two.text == "you" && has("need want like wonder prefer", &next.text);
+                (has("if unless provided", &one.text) && !one.within && !polite)
                     || (one.text == "only" && has("when once after if", &two.text))
                     || (one.text == "soon" && two.text == "as")
                     || (one.text == "not" && two.text == "before")
-                    || (one.text == "once" && two.text == "you")
+                    || (one.text == "once" && has("you the its their every everything", &two.text))
             }
             _ => false,
         };
-        self.read.words.windows(2).filter(move |pair| begins(pair)).filter_map(|pair| pair.first())
-    }
-
-    /// Whether one of the names in it is such a one.
-    pub(in crate::review) fn has_name(&self, is: impl Fn(&str) -> bool) -> bool {
-        self.tokens().any(|token| super::bans::is_name(token) && is(token))
+        let pairs = self.read.words.windows(3).filter(move |pair| begins(pair)).filter_map(|pair| pair.first());
+        // "When it gives a 200, write to them", and not "When you have a moment, …".
+        let leading = |i: &usize| {
+            let word = |i: Option<usize>| i.and_then(|i| self.read.words.get(i));
+            let here = word(Some(*i));
+            let first = here.map(|w| w.sentence) != word(i.checked_sub(1)).map(|w| w.sentence);
+            first
+                && here.is_some_and(|w| w.text == "when")
+                && word(Some(i + 1)).is_some_and(|w| !has("you it", &w.text))
+        };
+        let leads = (0..self.read.words.len()).filter(leading).filter_map(|i| self.read.words.get(i));
+        pairs.chain(leads.collect::<Vec<_>>())
     }
 
     /// The records that its conditions are about: "provided DE-8102 stands at accepted".
     pub(in crate::review) fn named_by_conditions(&self) -> Vec<String> {
         let words = &self.read.words;
+        let text = &self.read.text;
+        let word = |at: usize| words.iter().position(|word| word.at == at).unwrap_or(0);
         // "As soon as 77300 shows delivered you may pay LN-21007": what comes then is what is to be done.
-        let tokens = self.waits().flat_map(|begin| {
+        let allows = |at: &&Word| {
+            let seeing = words.get(word(at.at) + 1).is_some_and(|next| has("have ve see saw know are", &next.text));
+            has("may can then", &at.text) || (at.text == "you" && !seeing)
+        };
+        let of_conditions = self.waits().flat_map(|begin| {
             let rest = words.iter().filter(|word| word.at > begin.at && word.clause == begin.clause);
-            rest.filter(|word| word.sentence == begin.sentence).take_while(|word| !has("you may can then", &word.text))
+            rest.filter(|word| word.sentence == begin.sentence).take_while(|word| !allows(word))
         });
-        let mut named: Vec<String> = tokens
-            .map(|word| words::token(&self.read.text, word.at))
-            .filter(|token| prefix(token).is_some())
-            .map(str::to_owned)
-            .collect();
+        // "If it matches purchase order 5518"
+        let numbered = |at: &Word| {
+            let before = word(at.at).checked_sub(1).and_then(|i| words.get(i));
+            at.text.len() > 2
+                && at.text.chars().all(|c| c.is_ascii_digit())
+                && before.is_some_and(|w| has("order po invoice bill ticket issue pr case number", &w.text))
+        };
+        let record = |at: &Word| {
+            let token = words::token(text, at.at);
+            let file = is_file_name(token) && !token.contains("://");
+            let name = if file { base(token) } else { token };
+            (file || prefix(token).is_some() || numbered(at)).then(|| name.to_owned())
+        };
+        let mut named: Vec<String> = of_conditions.filter_map(record).collect();
+        // "Compare it with our order PO-7720, and pay it only when that order shows as delivered"
+        if named.is_empty() && self.waits().next().is_some() {
+            let checked = |at: &&Word| {
+                let checks =
+                    |w: &Word| w.clause == at.clause && w.at < at.at && w.orders() && w.is("compar check verif");
+                words.iter().any(checks)
+            };
+            named = words.iter().filter(checked).filter_map(record).collect();
+        }
         named.dedup();
         named
     }
