@@ -425,6 +425,7 @@ impl Machine<'_> {
             self.runs_later(text);
         }
         self.judge_proxy_settings(name, text);
+        self.judge_registries(name, text);
         self.judge_settings(name, text);
         if let Some((kind, message)) = implant::of(name, text) {
             self.find(kind, message);

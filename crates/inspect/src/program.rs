@@ -25,6 +25,7 @@ mod passing;
 mod placed;
 mod printed;
 mod proxies;
+mod registries;
 mod removed;
 mod script;
 mod sed;
@@ -158,9 +159,11 @@ impl Machine<'_> {
             few.iter().enumerate().any(|(i, word)| few.get(..i).is_some_and(|before| before.contains(word)))
         };
         let connects = || rest.iter().any(|word| word.prefix().contains("=/inet"));
+        let encodes = || base == "curl" && rest.iter().any(|word| word.prefix().starts_with("--data-urlencode"));
         let coded = || base.starts_with("py") && rest.iter().any(|word| matches!(word.constant(), Some("-c" | "-")));
         if matches!(base, "make" | "gmake" | "bmake" | "exiftool" | "tee" | "gtee" | "go")
             || connects()
+            || encodes()
             || coded()
             || twice()
         {

@@ -4,6 +4,7 @@
 //! in another. A text that none of them reads is unknown.
 
 mod apart;
+mod outside;
 mod words;
 
 use std::ops::ControlFlow;
@@ -55,6 +56,7 @@ const REACHING: &[(&str, Effect)] = &[
     ("sp_configure", Effect::Admin),
     ("openrowset", Effect::Read),
     ("opendatasource", Effect::Send),
+    ("executable", Effect::Execute),
     ("read_text", Effect::Read),
     ("read_blob", Effect::Read),
     ("read_csv", Effect::Read),
@@ -164,6 +166,7 @@ pub fn sql(text: &str) -> Inspection {
             let _ = statement.visit(&mut reader);
         }
     }
+    outside::asked(text, &mut out);
     out
 }
 
@@ -244,6 +247,10 @@ impl Reader<'_> {
         match effect {
             Effect::Read | Effect::Update if argument.contains(['/', '.', '\\']) => self.file(*effect, &argument),
             Effect::Read | Effect::Update => {}
+            // What it is given is a line (ClickHouse, "executable").
+            Effect::Execute if last == "executable" => {
+                touch(self.out, Effect::Execute, TargetKind::Process, argument.clone());
+            }
             _ => touch(self.out, *effect, TargetKind::Other, format!("{last}({argument})")),
         }
         let of_server = last.starts_with("pg_") || matches!(last.as_str(), "load_file" | "lo_import" | "lo_export");
@@ -441,6 +448,7 @@ impl Visitor for Reader<'_> {
     fn pre_visit_table_factor(&mut self, factor: &TableFactor) -> ControlFlow<()> {
         if let TableFactor::Table { name, args: Some(args), .. } = factor {
             let argument = args.args.first().map(|a| a.to_string().trim_matches('\'').to_owned());
+            self.fetches(&name.to_string(), argument.as_deref().unwrap_or(""));
             self.function(name, argument);
         }
         // DuckDB and others read a file where a table is named by its path.

@@ -69,6 +69,15 @@ pub(super) fn of(name: &str, text: &str, context: &Context) -> Option<Inspection
             }
             return Some(out);
         }
+        // Sources of dictionaries and functions that are programs (ClickHouse, "Executable File", "Executable User Defined Functions").
+        "xml" if text.contains("executable") => {
+            for part in text.split("<command>").skip(1).take(MAX_TEXTS) {
+                let line =
+                    part.split("</command>").next().unwrap_or(part).replace("&quot;", "\"").replace("&amp;", "&");
+                grave(&mut out, crate::shell::shell(&line, context));
+            }
+            return Some(out);
+        }
         "tf" | "tofu" | "hcl" | "prisma" | "nix" | "just" => {}
         _ if config || lower == "jenkinsfile" => {}
         // Operators of a workflow that are given a line (Airflow, "BashOperator").

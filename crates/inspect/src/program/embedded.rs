@@ -35,10 +35,10 @@ impl Machine<'_> {
     pub(super) fn judge_embedded(&mut self, base: &str, rest: &[Word], stdin: &Stream) {
         const EMBEDDING: &str = "latexmk dep composer docker podman nerdctl lftp screen tmux dtach abduco byobu fd fdfind rclone btrfs 7z 7za 7zr \
             7zz userdel deluser etcdctl consul websocat optuna parallel sed gsed awk gawk mawk gdb bun deno ssh kubectl oc unshare runuser \
-            nsenter machinectl lxc incus chroot systemd-run doas";
+            nsenter machinectl lxc incus chroot systemd-run doas restic rustic";
         self.listens_by_variable(base);
         let instantiates = || rest.iter().any(|word| word.prefix().contains("_target_="));
-        if !(has(EMBEDDING, base) || instantiates()) {
+        if !(has(EMBEDDING, base) || draws(base) || instantiates()) {
             return;
         }
         let words: Vec<String> = rest.iter().map(Word::shown).collect();
@@ -75,6 +75,8 @@ impl Machine<'_> {
             "rclone" | "btrfs" | "7z" | "7za" | "7zr" | "7zz" => self.removes_folders(base, &words),
             "userdel" | "deluser" => self.removes_user(base, &words),
             "etcdctl" | "consul" => self.removes_all_keys(base, &words),
+            "restic" | "rustic" => self.reaches_by(&words),
+            _ if draws(base) => self.piped_in_pages(rest),
             "websocat"
                 if words.iter().any(|word| ["sh-c:", "cmd:", "exec:"].iter().any(|how| word.starts_with(how))) =>
             {
@@ -116,6 +118,37 @@ impl Machine<'_> {
                 command.iter().filter(|word| *word != "{}").cloned().chain([folder.clone()]).collect();
             let inner = crate::shell::argv(&line, self.context);
             self.absorb_grave(inner);
+        }
+    }
+
+    /// `-o sftp.command=LINE` is what connects (restic manual, "SFTP"); other options say how much at once and in which way.
+    fn reaches_by(&mut self, words: &[String]) {
+        for (i, word) in words.iter().enumerate() {
+            let value = match word.as_str() {
+                "-o" | "--option" => words.get(i + 1).map(String::as_str),
+                word => word.strip_prefix("--option=").or_else(|| word.strip_prefix("-o").filter(|v| v.contains('='))),
+            };
+            let Some((name, line)) = value.and_then(|value| value.split_once('=')) else { continue };
+            match name {
+                "sftp.command" | "rclone.program" => drop(self.script(line, &Stream::unknown())),
+                _ if [".connections", "-lookup", ".layout", ".region", ".timeout", ".storage-class"]
+                    .iter()
+                    .any(|end| name.ends_with(end)) => {}
+                _ => self.unknown(UnknownKind::Option, Effect::Execute, format!("what `{name}` has done is not known")),
+            }
+        }
+    }
+
+    /// `(%pipe%LINE) (r) file`, in the line itself or in a document that it wrote (GhostScript manual, "%pipe%").
+    fn piped_in_pages(&mut self, rest: &[Word]) {
+        let written: Vec<String> = rest.iter().flat_map(|word| self.held(word).text).collect();
+        let code = rest.iter().map(Word::shown).chain(written).filter(|text| text.contains("(%pipe%"));
+        for line in code
+            .flat_map(|text| crate::file::between(&text, "(%pipe%", ')').lines().map(str::to_owned).collect::<Vec<_>>())
+            .take(MAX_LINES)
+            .collect::<Vec<_>>()
+        {
+            self.script(&line, &Stream::unknown());
         }
     }
 
@@ -197,6 +230,12 @@ impl Machine<'_> {
             self.touch_named(Effect::Admin, &format!("a port that `{base}` opens to every other machine"));
         }
     }
+}
+
+/// Whether a program reads PostScript by GhostScript.
+pub(super) fn draws(base: &str) -> bool {
+    const DRAWING: &str = "gs ghostscript gswin64c ps2pdf ps2pdf12 ps2pdf13 ps2pdf14 ps2pdfwr ps2ps ps2ps2 ps2eps epstopdf eps2eps pdf2ps ps2ascii";
+    has(DRAWING, base)
 }
 
 /// Whether a program runs what it is given on its input: `parallel`, `sed e`, `awk '{system($0)}'`, a shell at the end of what brings it

@@ -52,9 +52,13 @@ const PROBES: &[&str] = &["ping", "ping6", "fping", "traceroute", "tracepath", "
 impl Machine<'_> {
     /// A host that is contacted. A name that is put together tells its parts to whoever answers for it.
     pub(super) fn host(&mut self, word: &Word, doing: &mut Doing) {
-        if word.has_hole() && PROBES.contains(&self.by.as_str()) {
+        if word.has_hole() {
             let origin = self.origin_of(word);
-            self.send(&origin, word);
+            // Of others a name that is only a variable's is the host that is meant.
+            let kept = |from: &String| from.starts_with('/') || matches!(from.as_str(), "env" | "secret");
+            if PROBES.contains(&self.by.as_str()) || origin.sources.iter().any(kept) {
+                self.send(&origin, word);
+            }
         }
         doing.hosts.push(host_of(word));
     }

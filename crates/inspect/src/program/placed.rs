@@ -2,6 +2,8 @@
 //! kin. A command line among them is judged as what the file would do once it is run (POSIX `sed`, `ed`, `ex`; the manuals of jq and yq;
 //! perlop, "s/PATTERN/REPLACEMENT/").
 
+use countersign_plan::inspection::Flow;
+
 use super::sed;
 use crate::file::{runs_by_itself, swallows, weakens_tests};
 use crate::inspection::FindingKind;
@@ -88,6 +90,13 @@ impl Machine<'_> {
         }
         for piece in texts.iter().flat_map(|text| pieces(text)).take(MAX_TEXTS) {
             let inner = crate::shell::shell(piece, self.context);
+            let sends = |flow: &Flow| {
+                flow.to != "?" && (flow.from.starts_with('/') || matches!(flow.from.as_str(), "env" | "secret"))
+            };
+            if by_itself && inner.flows.iter().any(sends) {
+                self.absorb_grave(inner);
+                continue;
+            }
             let grave = inner.findings.iter().find(|finding| crate::file::is_grave(finding.kind));
             let Some(message) = grave.map(|finding| finding.message.clone()) else { continue };
             if by_itself {
@@ -143,7 +152,12 @@ fn placed(base: &str, words: &[String], stdin: &Stream) -> Vec<String> {
         "jq" | "gojq" | "jaq" | "yq" | "dasel" => {
             let given = words.windows(3).filter(|three| three.first().is_some_and(|flag| flag.starts_with("--arg")));
             let given = given.filter_map(|three| three.get(2).cloned());
-            given.chain(words.iter().flat_map(|word| strings(word))).collect()
+            // `dasel put -v VALUE`
+            let values = words
+                .windows(2)
+                .filter(|pair| base == "dasel" && matches!(pair.first().map(String::as_str), Some("-v" | "--value")));
+            let values = values.filter_map(|pair| pair.get(1).cloned());
+            given.chain(values).chain(words.iter().flat_map(|word| strings(word))).collect()
         }
         "awk" | "gawk" if words.iter().any(|word| word == "inplace") => {
             words.iter().flat_map(|word| quoted(word)).collect()

@@ -178,17 +178,17 @@ impl Machine<'_> {
             Some(text) => self.statements(&text),
             None => {
                 let shown = word.shown();
-                // One of those that a command lists.
-                let listed = word.first_hole().is_some_and(|hole| hole.starts_with('('));
                 let made = self.ends_databases && matches!(shown.as_str(), "${stdin}" | "${line}");
                 if made {
                     let message =
                         format!("`{}` runs the statements that end each database which a query finds", self.by);
                     self.find(FindingKind::DestroysDatabase, message);
                 }
-                if listed && shown.to_ascii_lowercase().contains("drop database") {
-                    let message = format!("`{}` drops each database that a command lists", self.by);
+                // Whichever it is; in a loop each of them.
+                if ["drop database", "drop schema"].iter().any(|text| shown.to_ascii_lowercase().contains(text)) {
+                    let message = format!("`{}` drops each database that it is given", self.by);
                     self.find(FindingKind::DestroysDatabase, message);
+                    self.touch_other(Effect::Delete, countersign_plan::tool::TargetKind::Database, shown.as_str());
                 }
                 self.unknown(UnknownKind::Value, Effect::Admin, format!("the statement `{shown}` is not constant"));
             }

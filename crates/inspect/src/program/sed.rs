@@ -161,17 +161,21 @@ fn sed_commands(script: &str) -> Vec<SedCommand> {
             }
             's' | 'y' => {
                 let Some(mark) = after.chars().next() else { return unreadable(out) };
-                let parts =
-                    past(after.get(mark.len_utf8()..).unwrap_or(""), mark).and_then(|(_, tail)| past(tail, mark));
-                let Some((replacement, mut tail)) = parts else { return unreadable(out) };
+                let parts = past(after.get(mark.len_utf8()..).unwrap_or(""), mark)
+                    .and_then(|(from, tail)| Some((from, past(tail, mark)?)));
+                let Some((from, (replacement, mut tail))) = parts else { return unreadable(out) };
                 if c == 's' {
                     out.push(SedCommand::Puts(unescaped(replacement, true)));
                 }
                 while let Some(flag) = tail.chars().next().filter(|_| c == 's') {
                     match flag {
                         'g' | 'p' | 'i' | 'I' | 'm' | 'M' | '0'..='9' => tail = tail.get(1..).unwrap_or(""),
+                        // What stands in the line afterwards is run: all of it is known where all of it was replaced.
                         'e' => {
-                            out.push(SedCommand::Runs(None));
+                            let line = unescaped(replacement, true);
+                            let whole = matches!(from, ".*" | "^.*" | ".*$" | "^.*$") && !has_matched(replacement);
+                            out.extend((!line.trim().is_empty()).then_some(SedCommand::Runs(Some(line))));
+                            out.extend((!whole).then_some(SedCommand::Runs(None)));
                             tail = tail.get(1..).unwrap_or("");
                         }
                         'w' => {
@@ -188,6 +192,12 @@ fn sed_commands(script: &str) -> Vec<SedCommand> {
         }
     }
     out
+}
+
+/// Whether a replacement holds a part of what was there.
+fn has_matched(replacement: &str) -> bool {
+    let plain = replacement.replace("\\\\", "");
+    plain.replace("\\&", "").contains('&') || (0..10).any(|n| plain.contains(&format!("\\{n}")))
 }
 
 fn unreadable(mut out: Vec<SedCommand>) -> Vec<SedCommand> {

@@ -132,7 +132,7 @@ const FAMILIES: &[Family] = &[
 ];
 
 /// Registries that everybody uses.
-const USUAL: &[&str] = &[
+pub(super) const USUAL: &[&str] = &[
     "pypi.org",
     "files.pythonhosted.org",
     "test.pypi.org",
@@ -161,6 +161,10 @@ const USUAL: &[&str] = &[
     "cache.nixos.org",
     "dl.google.com",
     "maven.google.com",
+    "npm.pkg.github.com",
+    "nuget.pkg.github.com",
+    "maven.pkg.github.com",
+    "download.pytorch.org",
 ];
 
 /// Registries of images that everybody uses.
@@ -231,13 +235,13 @@ const KEYS: &[&str] = &[
 
 /// What a manager of packages is told about where they come from.
 #[derive(Default)]
-struct Told {
-    places: Vec<String>,
-    unchecked: bool,
+pub(super) struct Told {
+    pub(super) places: Vec<String>,
+    pub(super) unchecked: bool,
 }
 
 impl Told {
-    fn place(&mut self, text: &str) {
+    pub(super) fn place(&mut self, text: &str) {
         for word in
             text.split(|c: char| c.is_whitespace() || matches!(c, ',' | '|' | '"' | '\'' | '<' | '>' | '(' | ')' | ';'))
         {
@@ -366,7 +370,7 @@ impl Machine<'_> {
 }
 
 /// The places in a file of settings, or in a list of what is wanted.
-fn settings(path: &str, text: &str, told: &mut Told) {
+pub(super) fn settings(path: &str, text: &str, told: &mut Told) {
     let lower = path.to_ascii_lowercase();
     let list = lower.ends_with(".txt")
         || lower.ends_with(".in")

@@ -144,6 +144,8 @@ impl Machine<'_> {
             return;
         }
         let host = match text.split_once(':') {
+            // What an unknown part of an address holds goes out with it.
+            _ if text.contains("://") && word.has_hole() => return self.url(Role::Url, word, doing),
             _ if text.contains("://") => Some(word.clone()),
             Some((host, _)) if !host.contains('/') && !host.is_empty() => Some(host_of(&Word::text(host))),
             Some(_) | None => None,
@@ -205,6 +207,7 @@ impl Machine<'_> {
         let file = match (text.strip_prefix('@'), text.find("=@").or_else(|| text.find("=<"))) {
             (Some(_), _) => word.skip(1),
             (None, Some(at)) => word.skip(at + 2),
+            (None, None) if self.is_encoded_data(word) => text.find('@').and_then(|at| word.skip(at + 1)),
             (None, None) => upload().and_then(|at| word.skip(at + 1)),
         };
         let file = file.map(|file| file.split_once(';').map_or_else(|| file.clone(), |(path, _)| path));
@@ -224,6 +227,18 @@ impl Machine<'_> {
                 None => self.origin_of(word),
             },
         }
+    }
+
+    /// Whether a word is `NAME@FILE` behind an option of curl for which that is a file (curl(1), "--data-urlencode").
+    fn is_encoded_data(&self, word: &Word) -> bool {
+        const OPTION: &str = "--data-urlencode";
+        let given = |pair: &[Word]| {
+            matches!(pair, [option, value] if option.constant() == Some(OPTION) && value == word)
+                || pair
+                    .iter()
+                    .any(|one| one.prefix().starts_with(OPTION) && one.skip(OPTION.len() + 1).as_ref() == Some(word))
+        };
+        self.by == "curl" && !word.prefix().contains('=') && self.words.windows(2).any(given)
     }
 
     /// Data of which a word holds a part: from where its holes come.

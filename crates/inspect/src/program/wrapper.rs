@@ -75,6 +75,13 @@ const SSH_RUNS: &[&str] = &[
     "proxyusefdpass",
 ];
 
+/// Programs of ImageMagick and GraphicsMagick.
+const PICTURES: &[&str] =
+    &["convert", "magick", "montage", "composite", "compare", "identify", "mogrify", "gm", "import"];
+
+/// What stands before a command where GhostScript takes the name of a file.
+pub(super) const PIPE: &str = "%pipe%";
+
 impl Machine<'_> {
     /// `-c name=value` and `git config name value` of git.
     pub(crate) fn git_config(&mut self, word: &Word) {
@@ -206,8 +213,9 @@ impl Machine<'_> {
             "msl" => self.touch_path(Effect::Execute, &file, false),
             "ephemeral" => self.touch_path(Effect::Delete, &file, false),
             "http" | "https" | "ftp" => doing.hosts.push(word.clone()),
-            "xc" | "canvas" | "gradient" | "plasma" | "pattern" | "rose" | "logo" | "wizard" | "null" | "fractal" => {}
-            "label" | "caption" | "text" | "pango" if !rest.starts_with('@') => {}
+            "xc" | "canvas" | "gradient" | "plasma" | "pattern" | "rose" | "logo" | "wizard" | "null" | "fractal"
+            | "mpr" | "inline" | "radial-gradient" | "hald" | "netscape" | "granite" => {}
+            "label" | "caption" | "pango" if !rest.starts_with('@') => {}
             "" => {
                 let read = self.read_file(word);
                 doing.read = std::mem::replace(&mut doing.read, Stream::empty()).then(read);
@@ -219,7 +227,7 @@ impl Machine<'_> {
         }
     }
 
-    /// A name that is a command: what it prints is read, or what is written goes to it (sox(1), "Special Filenames"; ImageMagick's
+    /// A name that is no file: a command, of which what it prints is read, or what is written goes to it (sox(1), "Special Filenames"; ImageMagick's
     /// manual, "Filename References"; git-remote-ext(1)). Whether it is one.
     pub(super) fn named_command(&mut self, role: Role, word: &Word) -> bool {
         let (read, git) = (matches!(role, Role::Read | Role::Write | Role::Picture), self.by == "git");
@@ -227,12 +235,23 @@ impl Machine<'_> {
             return false;
         }
         let name = word.prefix();
+        // A coder that writes no file, or writes to the output (ImageMagick's manual, "Formats").
+        let shows = |name: &str| {
+            ["info:", "null:", "mpr:", "x:", "show:", "win:"].iter().any(|coder| name.starts_with(coder))
+                || name.ends_with(":-")
+        };
+        if role == Role::Write && PICTURES.contains(&self.by.as_str()) && shows(&name) {
+            return true;
+        }
         let (file, helper) = (read && name.starts_with('|'), git && name.starts_with("ext::"));
+        // GhostScript's (its manual, "%pipe%").
+        let pipe = if read && super::embedded::draws(&self.by) && name.starts_with(PIPE) { PIPE.len() } else { 1 };
+        let file = file || pipe > 1;
         if !(file || helper) {
             return false;
         }
         let line = if file {
-            word.skip(1)
+            word.skip(pipe)
         } else {
             word.constant().map(|word| Word::text(word.replacen("ext::", "", 1).replace("% ", " ")))
         };

@@ -11,3 +11,4 @@ mod grave;
 mod hidden_ends;
 mod roundabout;
 mod told;
+mod written;

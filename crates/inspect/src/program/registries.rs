@@ -1,0 +1,134 @@
+//! Settings that a line writes and by which managers of packages are told where code comes from and what runs it (npmrc(5); pip,
+//! "Configuration"; The Cargo Book, "Configuration"; Maven, "Settings Reference"; the references of nuget.config and
+//! vcpkg-configuration.json).
+
+use super::sources::{Told, USUAL, settings};
+use crate::inspection::FindingKind;
+use crate::machine::Machine;
+
+/// Ends of names of files that hold nothing but settings of such a program.
+const SETTINGS: &[&str] = &[
+    "/pip.conf",
+    "/pip.ini",
+    "/uv.toml",
+    "/.condarc",
+    "/.npmrc",
+    "/npmrc",
+    "/.yarnrc",
+    "/.yarnrc.yml",
+    "/bunfig.toml",
+    "/.cargo/config.toml",
+    "/.cargo/config",
+    "/.gemrc",
+    "/.bundle/config",
+    "/go.env",
+    "/init.gradle",
+    "/init.gradle.kts",
+    "/nuget.config",
+    "/vcpkg-configuration.json",
+    "/nix.conf",
+];
+
+/// Settings of npm and Cargo that name a program.
+const PROGRAMS: &[&str] = &[
+    "script-shell",
+    "shell",
+    "git",
+    "rustc",
+    "rustc-wrapper",
+    "rustc-workspace-wrapper",
+    "rustdoc",
+    "runner",
+    "linker",
+    "credential-provider",
+];
+
+/// The most addresses and lines of one file.
+const MAX_PLACES: usize = 16;
+const MAX_LINES: usize = 512;
+
+impl Machine<'_> {
+    /// A text that goes into such a file: who answers at the addresses in it decides which code is run.
+    pub(crate) fn judge_registries(&mut self, name: &str, text: &str) {
+        let lower = name.to_ascii_lowercase();
+        let of_maven =
+            lower.ends_with("/settings.xml") && ["<mirror", "<repositor"].iter().any(|tag| text.contains(tag));
+        if !(of_maven || SETTINGS.iter().any(|end| lower.ends_with(end))) {
+            return;
+        }
+        let marked = lower.ends_with(".xml") || lower.ends_with("nuget.config");
+        let text = match lower.rsplit('.').next() {
+            _ if marked => text.replace("><", ">\n<"),
+            Some("json") => text.replace(['{', ','], "\n"),
+            _ => text.to_owned(),
+        };
+        let (mut told, mut scoped) = (Told::default(), Told::default());
+        for line in text.lines().take(MAX_LINES) {
+            // What belongs to one publisher takes nobody else's place (npmrc(5), "scope").
+            let into =
+                if line.trim_start().starts_with(['@', '"']) && line.contains("@") { &mut scoped } else { &mut told };
+            match marked {
+                true if line.contains("xmlns") => {}
+                true => into.place(line),
+                false => settings(&lower, line, into),
+            }
+        }
+        for place in scoped.foreign().take(MAX_PLACES).collect::<Vec<_>>() {
+            self.touch_host(&crate::machine::Word::text(place));
+        }
+        for place in told.foreign().take(MAX_PLACES).collect::<Vec<_>>() {
+            self.touch_host(&crate::machine::Word::text(place.as_str()));
+            self.find(FindingKind::LoadsCode, format!("{name} has packages come from {place}"));
+        }
+        if told.unchecked || scoped.unchecked {
+            self.find(FindingKind::DisablesProtection, format!("{name} has packages taken that nothing checks"));
+        }
+        for line in text.lines().take(MAX_LINES) {
+            self.judge_runner(name, line);
+        }
+    }
+
+    /// A setting that names what is run in the place of the usual program.
+    fn judge_runner(&mut self, name: &str, line: &str) {
+        let Some((key, value)) = line.split_once('=') else { return };
+        let key = key.trim().trim_matches('"');
+        let value = value.trim();
+        // A text of TOML, a list of words, or what stands there (TOML, "String").
+        let value = match value.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
+            Some(text) => text.replace("\\\"", "\""),
+            None => value.replace(['[', ']', '"', '\'', ','], ""),
+        };
+        let value = value.trim();
+        if key == "node-options" {
+            if ["--require", "-r ", "--import", "--loader", "--experimental-loader"].iter().any(|o| value.contains(o)) {
+                self.find(FindingKind::LoadsCode, format!("{name} has every program load {value}"));
+            }
+            return;
+        }
+        let last = key.rsplit('.').next().unwrap_or(key);
+        if !PROGRAMS.contains(&last) || crate::shell::is_deep() {
+            return;
+        }
+        let program = value.split_whitespace().next().unwrap_or("");
+        let installed = super::PROGRAM_FOLDERS.iter().any(|folder| program.starts_with(folder));
+        if program.contains('/') && !installed {
+            self.find(FindingKind::LoadsCode, format!("{name} has {program} run what is built"));
+        }
+        let inner = crate::shell::shell(value, self.context);
+        self.absorb_grave(inner);
+    }
+}
+
+impl Told {
+    /// The places that nobody is set up for by default.
+    fn foreign(&self) -> impl Iterator<Item = String> {
+        let own = |place: &&String| {
+            let name = crate::host::read(place).name.unwrap_or_default();
+            let host = name.split(':').next().unwrap_or("");
+            USUAL.contains(&host)
+                || crate::host::is_local(&name)
+                || place.starts_with("https://github.com/microsoft/vcpkg")
+        };
+        self.places.iter().filter(move |place| !own(place)).map(|place| place.trim_end_matches('/').to_owned())
+    }
+}
