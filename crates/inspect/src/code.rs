@@ -1,7 +1,9 @@
 //! Short code of other languages: which calls read, write, delete, run or connect. Anything that goes beyond the tables is
 //! unknown; nothing is guessed to be harmless because it looks simple.
 
+mod applied;
 mod arguments;
+mod brought;
 mod calls;
 mod does;
 mod ends;
@@ -14,12 +16,14 @@ mod names;
 mod paths;
 mod perl;
 mod places;
+mod plots;
 mod powershell;
 mod quoting;
 mod rounds;
 mod spelled;
 mod started;
 mod statistics;
+mod stored;
 mod sums;
 mod words;
 
@@ -99,11 +103,8 @@ impl Machine<'_> {
         if table.calls_bare {
             seen.defined = names::given(&tokens);
         }
-        seen.defined.extend(names::functions(&tokens));
-        if language == Language::Node {
-            let own = names::of_project(&tokens);
-            seen.defined.extend(own.into_iter().filter(|name| !Table::takes_away(name)));
-        }
+        seen.defined.extend(brought::own(language, table, &tokens));
+        let tokens = brought::without_bindings(language, tokens);
         let ends = |token: &Token| match token {
             Token::Built(text) => drops_database(text),
             Token::Text(text) => drops_database(text) && text.trim_end_matches(['`', '"', '\'']).ends_with(' '),
@@ -124,8 +125,8 @@ impl Machine<'_> {
                     let after = tokens.get(i + 1..).unwrap_or_default();
                     if follows
                         && language == Language::Python
-                        && let Some(path) = fold::path_before(tokens.get(..i - 1).unwrap_or_default(), name)
-                        && self.path_method(&Word::text(path), name, after)
+                        && let Some(path) = paths::before(tokens.get(..i - 1).unwrap_or_default(), name)
+                        && self.path_method(&path, name, after)
                     {
                         continue;
                     }
@@ -240,29 +241,14 @@ impl Machine<'_> {
         ];
         seen.evaluates |= is_call && unpacks.contains(&name);
         seen.sockets |= table.sockets.contains(name) || table.sockets.contains(lower);
-        if name.split(['.', ':']).any(|part| table.dynamic.contains(part)) {
+        // What a class is made with, where it is written.
+        let makes = name == "constructor" && seen.defined.iter().any(|own| own == name);
+        if !makes && name.split(['.', ':']).any(|part| table.dynamic.contains(part)) {
             seen.evaluates |= table.evaluators.contains(lower);
             let member = argument(after, 1).and_then(constant).filter(|_| lower == "getattr");
             let constant = argument(after, 0).and_then(constant);
             // `array_map("unlink", glob("…"))` calls what it names.
-            let applies = matches!(lower, "array_map" | "array_walk" | "call_user_func" | "call_user_func_array");
-            if let (Some(called), Some(given)) = (constant.as_deref().filter(|_| applies), argument(after, 1))
-                && !table.dynamic.contains(called)
-            {
-                // Of a list each is given by itself: what one call would take for a program and its words are several lines.
-                let listed = matches!(given.first(), Some(Token::Mark('[')));
-                let each: Vec<&[Token]> = if listed {
-                    given
-                        .split(|token| matches!(token, Token::Mark('[' | ']' | ',')))
-                        .filter(|one| !one.is_empty())
-                        .collect()
-                } else {
-                    vec![given]
-                };
-                for one in each {
-                    let call = std::iter::once(Token::Mark('(')).chain(one.iter().cloned()).chain([Token::Mark(')')]);
-                    self.name(language, table, called, None, &call.collect::<Vec<_>>(), seen);
-                }
+            if language == Language::Php && self.applies(table, lower, after, seen) {
                 return;
             }
             // `getattr(node, "id", "")`: a member that is only looked at, by a plain name.

@@ -85,6 +85,8 @@ pub(crate) struct Machine<'a> {
     pub(crate) passing: bool,
     /// Whether statements of the line put together others that end a database.
     pub(crate) ends_databases: bool,
+    /// Whether the line lists every key of a store.
+    pub(crate) every_key: bool,
     /// The position of the command under way, where it is one of the inspected text itself.
     pub(crate) span: Option<Span>,
     /// How many shells deep.
@@ -147,6 +149,7 @@ impl<'a> Machine<'a> {
             in_memory: false,
             passing: false,
             ends_databases: false,
+            every_key: false,
             span: None,
             depth: 0,
             calls: Vec::new(),

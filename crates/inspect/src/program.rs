@@ -2,12 +2,14 @@
 
 mod ansible;
 mod apply;
+mod beside;
 mod builtin;
 mod client;
 mod deeds;
 mod disks;
 mod editors;
 mod embedded;
+mod escapes;
 mod filter;
 mod find;
 mod given;
@@ -186,8 +188,10 @@ impl Machine<'_> {
         self.judge_deeds(base, rest);
         self.judge_grave(base, rest);
         self.judge_tasks(base, rest);
+        self.judge_keys(base, rest);
         self.judge_live(base, rest);
         self.judge_embedded(base, rest, stdin);
+        self.judge_escapes(base, rest, stdin);
         self.judge_within(base, rest, stdin);
         self.judge_given(base, rest, stdin);
         self.judge_outward(base, rest);

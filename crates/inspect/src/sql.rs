@@ -4,6 +4,7 @@
 //! in another. A text that none of them reads is unknown.
 
 mod apart;
+mod blocks;
 mod outside;
 mod words;
 
@@ -151,7 +152,7 @@ pub fn sql(text: &str) -> Inspection {
             out.absorb(sql(&copied));
             return out;
         }
-        if apart::alone(trimmed, &mut out) {
+        if blocks::block(trimmed, &mut out) || apart::alone(trimmed, &mut out) {
             return out;
         }
         if text.split(';').any(drops_all) {
@@ -244,6 +245,9 @@ impl Reader<'_> {
         let last = last.rsplit('.').next().unwrap_or("").trim_matches(['"', '`', '[', ']']).to_owned();
         let Some((_, effect)) = REACHING.iter().find(|(known, _)| *known == last) else { return };
         let argument = argument.unwrap_or_default();
+        if last == "set_config" && is_tuning(&format!("set {argument}")) {
+            return;
+        }
         match effect {
             Effect::Read | Effect::Update if argument.contains(['/', '.', '\\']) => self.file(*effect, &argument),
             Effect::Read | Effect::Update => {}
@@ -286,6 +290,7 @@ impl Visitor for Reader<'_> {
             | Statement::ShowStatus { .. }
             | Statement::ShowViews { .. }
             | Statement::ShowCollation { .. }
+            | Statement::ShowProcessList { .. }
             | Statement::Use(_) => {
                 touch(self.out, Effect::Read, TargetKind::Database, "schema");
             }
@@ -373,18 +378,22 @@ impl Visitor for Reader<'_> {
             }
             Statement::Pragma { name, value, .. } => {
                 let name = name.to_string();
-                let reads = value.is_none()
+                let effect = if value.is_none()
                     || name.ends_with("_info")
                     || name.ends_with("_list")
                     || name.ends_with("_check")
                     || name == "wal_checkpoint"
-                    || is_tuning(&format!("set {name}"));
-                touch(
-                    self.out,
-                    if reads { Effect::Read } else { Effect::Admin },
-                    TargetKind::Database,
-                    format!("pragma {name}"),
-                );
+                    || is_tuning(&format!("set {name}"))
+                {
+                    Effect::Read
+                } else {
+                    apart::of_pragma(&name)
+                };
+                touch(self.out, effect, TargetKind::Database, format!("pragma {name}"));
+            }
+            // An extension that any owner of a database may have (PostgreSQL, "Additional Supplied Modules"), and another one.
+            Statement::CreateExtension(extension) if apart::is_trusted(&extension.name.value) => {
+                touch(self.out, Effect::Update, TargetKind::Database, format!("extension {}", extension.name.value));
             }
             Statement::Set(_) if is_tuning(&statement.to_string()) => {}
             Statement::Grant { .. }

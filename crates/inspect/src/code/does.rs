@@ -9,7 +9,7 @@ use super::calls::Does;
 use super::lex::Token;
 use super::{Language, Seen, fold, lists};
 use crate::inspection::{FindingKind, UnknownKind};
-use crate::machine::{Machine, Stream, Word};
+use crate::machine::{Machine, Stream, Variable, Word};
 
 /// Calls that go through a folder with all below it.
 const WALKING: &[&str] =
@@ -55,20 +55,19 @@ fn gives_text(name: &str, after: &[Token]) -> bool {
     name.rsplit('.').next().is_some_and(|last| last.starts_with("to_")) && given.all(shapes)
 }
 
-/// Whether a call gives a constant statement to a database of SQLite in memory, the only one that the code has.
-fn lies_in_memory(name: &str, after: &[Token], tokens: &[Token]) -> bool {
-    let statement = argument(after, 0).and_then(constant).map(|text| text.to_ascii_lowercase());
-    let plain =
-        statement.is_some_and(|text| !["attach", "vacuum", "load_extension"].iter().any(|word| text.contains(word)));
-    let connects = |(i, token): (usize, &Token)| {
-        matches!(token, Token::Name(name) if name == "connect" || name.ends_with(".connect")).then(|| {
-            let rest = tokens.get(i..).unwrap_or_default();
-            matches!(rest, [Token::Name(name), Token::Mark('('), Token::Text(place), ..] if name == "sqlite3.connect" && place == ":memory:")
-        })
-    };
-    let mut all = tokens.iter().enumerate().filter_map(connects).peekable();
-    let executes = matches!(name.rsplit('.').next(), Some("execute" | "executemany" | "executescript"));
-    executes && plain && all.peek().is_some() && all.all(|memory| memory)
+/// Whether a call names a loader that makes nothing but plain values.
+fn loads_plainly(after: &[Token]) -> bool {
+    let plain = |token: &Token| matches!(token, Token::Name(name) if matches!(name.rsplit('.').next(), Some("SafeLoader" | "CSafeLoader" | "BaseLoader" | "CBaseLoader")));
+    match argument(after, 1) {
+        Some([Token::Name(key), Token::Mark('='), loader]) if key == "Loader" => plain(loader),
+        Some([loader]) => plain(loader),
+        _ => false,
+    }
+}
+
+/// Whether a call is only given what columns or an index are called.
+fn names_columns(after: &[Token]) -> bool {
+    matches!(argument(after, 0), Some([Token::Name(key), Token::Mark('='), ..]) if matches!(key.as_str(), "columns" | "index" | "axis" | "mapper"))
 }
 
 /// Whether what a call writes to is also read by the code: `writeFileSync(p, sorted(readFileSync(p)))`. What is only written over is lost.
@@ -148,6 +147,13 @@ impl Machine<'_> {
         }
         match does {
             Does::Nothing => {}
+            // An array may hold objects, which are made by code (NumPy documentation, "numpy.load").
+            Does::Reads(_) if sets(after, "allow_pickle") => {
+                seen.evaluates = true;
+                let message = format!("`{name}` makes whatever objects the file says");
+                self.unknown(UnknownKind::Code, Effect::Execute, message);
+                self.file_of(Effect::Read, text(0), name, false);
+            }
             // Without a name these give a text (pandas documentation, "Input/output").
             Does::Writes(0) if language == Language::Python && gives_text(name, after) => {}
             Does::Reads(n) => self.file_of(Effect::Read, text(n), name, false),
@@ -257,6 +263,15 @@ impl Machine<'_> {
                 }
             }
             Does::Environment => {
+                if let (
+                    Language::Python,
+                    "os.environ",
+                    [Token::Mark('['), Token::Text(key), Token::Mark(']'), Token::Mark('='), Token::Text(value), ..],
+                ) = (language, name, after)
+                {
+                    self.sets_variable(key, value);
+                    return;
+                }
                 self.touch_other(Effect::Read, TargetKind::Process, "env");
                 let one = matches!(after.first(), Some(Token::Mark('[' | '.' | '(' | '{')));
                 let all = matches!(name, "os.environ.items" | "os.environ.copy")
@@ -270,8 +285,31 @@ impl Machine<'_> {
                     self.find(FindingKind::EnvironmentDump, format!("`{name}` is the whole environment"));
                 }
             }
-            // A table that lies in memory alone (Python library reference, "sqlite3").
-            Does::Unknown if language == Language::Python && lies_in_memory(name, after, &seen.tokens) => {}
+            Does::Unknown if language == Language::Python && self.stores(name, after, &seen.tokens) => {}
+            // A loader that makes plain values (PyYAML documentation, "Loading YAML").
+            Does::Unknown if name.starts_with("yaml.load") && loads_plainly(after) => {}
+            // As `tar` and `unzip` do; what another machine sent may go anywhere.
+            Does::Unknown if language == Language::Python && name.ends_with(".extractall") && !seen.connects => {
+                let folder = text(0)
+                    .or_else(|| keyword(after, "path"))
+                    .or_else(|| argument(after, 0).is_none().then(|| ".".to_owned()));
+                match folder {
+                    Some(folder) => self.touch_path(Effect::Update, &Word::text(folder), true),
+                    None => self.file_of(Effect::Update, None, name, true),
+                }
+            }
+            // A variable of its own environment (Python library reference, "os.environ").
+            Does::Unknown if name == "os.environ.setdefault" && text(0).is_some() && text(1).is_some() => {
+                self.sets_variable(&text(0).unwrap_or_default(), &text(1).unwrap_or_default());
+            }
+            // Of a table these are its columns (pandas documentation, "DataFrame.rename").
+            Does::Unknown if name.ends_with(".rename") && names_columns(after) => {}
+            // A text that reaches for nothing but what it is given (Jinja documentation, "Sandbox").
+            Does::Unknown
+                if matches!(name, "Template" | "jinja2.Template")
+                    && text(0).is_some_and(|text| {
+                        !["__", "attr", "import", "include", "[", "|map"].iter().any(|part| text.contains(part))
+                    }) => {}
             // Without what is no number this holds no calls (PyTorch documentation, "torch.load").
             Does::Unknown if name == "torch.load" && sets(after, "weights_only") => {
                 self.file_of(Effect::Read, text(0), name, false);
@@ -296,6 +334,13 @@ impl Machine<'_> {
 }
 
 impl Machine<'_> {
+    /// A variable that code sets for itself and for what it starts.
+    fn sets_variable(&mut self, name: &str, value: &str) {
+        let before = self.scope.clone();
+        self.assign_variable(name, Variable::Scalar(Word::text(value)));
+        self.scope = before;
+    }
+
     /// A method of a path of Python's `pathlib`; whether it is one.
     pub(super) fn path_method(&mut self, path: &Word, method: &str, after: &[Token]) -> bool {
         let word = path.clone();

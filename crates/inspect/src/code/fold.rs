@@ -363,7 +363,7 @@ pub(super) fn loops(tokens: &[Token]) -> Vec<(String, Word)> {
             ],
         ) = (token, tokens.get(i + 1..).unwrap_or_default())
             && matches!(list.rsplit('.').next(), Some("glob" | "globSync" | "Dir" | "sync"))
-            && super::lists::EACH.contains(&method.as_str())
+            && super::lists::EACH.contains(&method.strip_prefix("sort.").unwrap_or(method))
             && let Some(variable) = super::lists::parameter_of(rest)
         {
             out.push((variable, Word::pattern(pattern)));

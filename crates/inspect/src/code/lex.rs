@@ -512,7 +512,10 @@ fn perl_quote(name: &str, chars: &[char], from: usize, inside: &mut Inside) -> O
                     quoting::pieces_of(Language::Perl, &second, '"', false, inside)?;
                 }
                 end = flags(chars, after);
-                let evaluates = name == "s" && chars.get(after..end)?.contains(&'e');
+                let flags: String = chars.get(after..end)?.iter().collect();
+                let evaluates = name == "s"
+                    && flags.contains('e')
+                    && !(flags.matches('e').count() == 1 && super::perl::only_shapes(&second));
                 if evaluates { Token::Command(None) } else { Token::Number }
             }
         },

@@ -286,11 +286,38 @@ pub(super) fn is_given_once(tokens: &[Token], name: &str) -> bool {
     given == 1
 }
 
+/// The path before a method of it: a constant one, or the name of a data file that is filled in as the code runs.
+pub(super) fn before(tokens: &[Token], method: &str) -> Option<Word> {
+    if let Some(path) = super::fold::path_before(tokens, method) {
+        return Some(Word::text(path));
+    }
+    match tokens {
+        [
+            ..,
+            Token::Name(name),
+            Token::Mark('('),
+            Token::Text(folder),
+            Token::Mark(')'),
+            Token::Mark('/'),
+            Token::Built(last),
+            Token::Mark(')'),
+        ] if is_path(name) => filled(&joined(folder, last)),
+        [.., Token::Name(name), Token::Mark('('), Token::Built(text), Token::Mark(')')] if is_path(name) => {
+            filled(text)
+        }
+        _ => None,
+    }
+}
+
 /// The name of a data file that is filled in as the code runs: `f"out/{k}.csv"`.
 pub(super) fn of_data(tokens: &[Token]) -> Option<Word> {
     let [Token::Built(text)] = tokens else { return None };
+    filled(text)
+}
+
+fn filled(text: &str) -> Option<Word> {
     let mut word = Word::default();
-    let mut rest = text.as_str();
+    let mut rest = text;
     while let Some((before, after)) = rest.split_once('{') {
         word.push_str(before);
         word.push(Part::Hole { name: "value".to_owned(), many: false });

@@ -34,6 +34,38 @@ impl Machine<'_> {
     }
 }
 
+/// Whether a replacement that is evaluated puts nothing but texts and numbers together (perlop, "s/PATTERN/REPLACEMENT/").
+pub(super) fn only_shapes(code: &str) -> bool {
+    const FUNCTIONS: &str = "sprintf lc uc lcfirst ucfirst length int abs sqrt exp log hex oct ord chr reverse join substr index rindex x eq ne lt gt \
+        le ge cmp and or not defined exists scalar keys";
+    let plain = |c: char| c.is_alphanumeric() || " _$+-*/%.,()[]{}?:='!|".contains(c);
+    // Every second part is a text, in which braces may hold code.
+    let parts: Vec<&str> = code.split('"').collect();
+    if parts.len().is_multiple_of(2) || parts.iter().skip(1).step_by(2).any(|text| text.contains(['{', '@', '`', '[']))
+    {
+        return false;
+    }
+    let code = parts.iter().step_by(2).copied().collect::<Vec<_>>().join("0");
+    if !code.chars().all(plain) || code.contains("->") || code.contains("||=") {
+        return false;
+    }
+    let mut rest = code.as_str();
+    while let Some(at) = rest.find(|c: char| c.is_alphabetic() || c == '_') {
+        let word = rest.get(at..).unwrap_or("");
+        let end = word.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(word.len());
+        let name = word.get(..end).unwrap_or("");
+        // In braces alone it is the name of a variable or a key, and otherwise code.
+        let braced = word.get(end..).is_some_and(|after| after.starts_with('}'));
+        let sigil =
+            rest.get(..at).is_some_and(|before| before.ends_with(['$', '\'']) || (braced && before.ends_with('{')));
+        if !sigil && !FUNCTIONS.split_whitespace().any(|known| known == name) {
+            return false;
+        }
+        rest = word.get(end..).unwrap_or("");
+    }
+    true
+}
+
 /// The text with `<src/*>` as `glob("src/*")`, which it is another way to write (perlop, "I/O Operators").
 pub(super) fn with_globs(language: Language, text: &str) -> Cow<'_, str> {
     if language != Language::Perl {

@@ -57,6 +57,9 @@ const WRITING: &str = "pdf png svg jpeg tiff bmp write.csv write.csv2 write.tabl
 const CALLING: &str = "outer aggregate map reduce filter optimize uniroot integrate optim Reduce Filter Map";
 
 /// Functions that read the file that is their first argument.
+const READING_OF_JULIA: &str = "eachline readlines readdlm countlines isfile filesize readdir";
+
+/// The same in R.
 const READING: &str =
     "read.csv read.csv2 read.table read.delim readLines file.exists file.info file.size list.files dir count.fields";
 
@@ -70,14 +73,21 @@ const OF_JULIA: &str = "println print show display string round sum mean median 
     log log2 log10 sin cos tan atan floor ceil trunc typeof isa eltype versioninfo Threads.nthreads keys values map filter reduce join split \
     replace uppercase lowercase findfirst occursin isempty cumsum prod div mod rem gcd lcm factorial big BigInt BigFloat Float64 Float32 Int \
     Int64 diag I isapprox iseven isodd isprime @time @show @elapsed @printf @sprintf @test if for while function return end else elseif in \
-    do begin let using import";
+    do begin let using import Dict Set Tuple Vector haskey get zip enumerate first last unique sum count any all argmax argmin findall \
+    vcat hcat cat reshape parse tryparse strip lstrip rstrip startswith endswith contains lpad rpad digits isnothing ismissing skipmissing \
+    coalesce cor cov quantile today now Date DateTime year month day dayofweek Dates.format Dates.Day Dates.value pairs sortperm permutedims \
+    const struct mutable try catch push! pop! append! sort! readline eachrow eachcol isodd nothing something string repeat chomp";
 
 /// Packages that bring nothing else.
-const PACKAGES: &str = "dplyr tidyr readr stringr lubridate ggplot2 tibble forcats scales readxl jsonlite sf sandwich lmtest lme4 nlme mgcv survival emmeans broom stats utils methods tools LinearAlgebra Statistics Printf Random Dates Test Pkg InteractiveUtils";
+const PACKAGES: &str = "dplyr tidyr readr stringr lubridate ggplot2 tibble forcats scales readxl jsonlite sf sandwich lmtest lme4 nlme mgcv survival emmeans broom stats utils methods tools DelimitedFiles LinearAlgebra Statistics Printf Random Dates Test Pkg InteractiveUtils";
 
 /// Words that stand for a value, or belong to the language.
 const VALUES: &str = "TRUE FALSE T F NULL NA NaN Inf pi letters LETTERS month.name iris mtcars R.version.string else in next break repeat end true \
     false nothing missing im VERSION Threads Pkg";
+
+/// Functions that do more than compute, whatever else code calls so: a parameter of that name ends with its function.
+const BEYOND: &str = "system system2 shell source get match.fun do.call eval parse unlink file.remove file.copy download.file run include \
+    include_string evalfile pipeline open rm mv cp download ccall Cmd Meta Core Base Main invokelatest Pkg";
 
 /// How far the pieces of one formula or one list of parameters reach.
 const NEAR: usize = 64;
@@ -130,6 +140,10 @@ fn pieces(text: &str, julia: bool) -> Option<Vec<Piece>> {
                 return None;
             }
             out.push(Piece::Text(body));
+        } else if julia && c == '\'' && chars.get(i + 2) == Some(&'\'') && chars.get(i + 1) != Some(&'\\') {
+            // A character of Julia's.
+            out.push(Piece::Mark('0'));
+            i += 3;
         } else if c == '`' || (c == '\'' && !matches!(out.last(), Some(Piece::Name(_) | Piece::Mark(']' | ')')))) {
             return None;
         } else if starts {
@@ -197,7 +211,7 @@ fn only_computes(text: &str, julia: bool) -> Option<Computation> {
         let given = matches!(next, (Some(Piece::Mark('<')), Some(Piece::Mark('-'))))
             || matches!(next, (Some(Piece::Mark('=')), other) if other != Some(&Piece::Mark('=')));
         let before = i.checked_sub(1).and_then(|i| pieces.get(i));
-        let of_loop = matches!(next.0, Some(Piece::Name(word)) if word == "in");
+        let of_loop = matches!(next.0, Some(Piece::Name(word)) if word == "in") || (julia && is_bound(&pieces, i));
         let parameter = matches!(before, Some(Piece::Mark('(' | ','))) && within_function(&pieces, i);
         if given || of_loop || parameter {
             own.insert(name);
@@ -265,6 +279,8 @@ fn only_computes(text: &str, julia: bool) -> Option<Computation> {
                             .then_some(&EMPTY)
                             .filter(|_| pieces.get(i + 2) == Some(&Piece::Mark(')')))
                     })?;
+                } else if has(READING_OF_JULIA, name) && julia {
+                    done.read.push(first?.clone());
                 } else if has(OF_PROJECT, name) {
                     done.project = true;
                 } else if matches!(name.as_str(), "library" | "require") {
@@ -292,7 +308,7 @@ fn only_computes(text: &str, julia: bool) -> Option<Computation> {
                 let given = given && matches!(before, None | Some(Piece::End | Piece::Mark('{')));
                 let name = name.as_str();
                 // A function of that name is found behind a value of that name.
-                let named = own.contains(name) && (!applies || is_nobodys(name));
+                let named = own.contains(name) && (is_nobodys(name) || !(applies || has(BEYOND, name)));
                 let fine = argument || member || given || named || values.contains(name) || known.contains(name);
                 let column = !applies && !julia && of_column(&pieces, i);
                 if !(fine || column || packages.contains(name) || in_formula(&pieces, i)) {
@@ -306,6 +322,21 @@ fn only_computes(text: &str, julia: bool) -> Option<Computation> {
         |text: &&Piece| matches!(text, Piece::Text(text) if text.starts_with(['/', '~']) || text.contains(".."));
     let runs = done.project || !done.sourced.is_empty();
     (!runs || !pieces.iter().any(|piece| inside(&piece))).then_some(done)
+}
+
+/// Whether a name of Julia is bound where it stands: `f(x) = …` and its parameters, `for (k, v) in …`, `for x = …`.
+fn is_bound(pieces: &[Piece], i: usize) -> bool {
+    let opens = |at: usize| pieces.get(at) == Some(&Piece::Mark('('));
+    let gives = |close: usize| {
+        pieces.get(close + 1) == Some(&Piece::Mark('=')) && pieces.get(close + 2) != Some(&Piece::Mark('='))
+    };
+    let within = |close: usize| matches!(pieces.get(close + 1), Some(Piece::Name(word)) if word == "in");
+    if opens(i + 1) {
+        return closing(pieces, i + 1).is_some_and(gives);
+    }
+    let from = i.saturating_sub(NEAR);
+    let open = pieces.get(from..i).and_then(|before| before.iter().rposition(|piece| *piece == Piece::Mark('(')));
+    open.and_then(|open| closing(pieces, from + open)).is_some_and(|close| close > i && (gives(close) || within(close)))
 }
 
 /// Where the bracket that opens at `open` closes.
@@ -460,6 +491,16 @@ impl Machine<'_> {
             "java" => return only_computes_of("java", text),
             "jshell" => return only_computes_of("jsh", text),
             "kotlin" | "kotlinc" | "kscript" => return only_computes_of("kts", text),
+            "gnuplot" => {
+                let Some(drawn) = super::plots::drawing(text) else { return false };
+                drawn.read.iter().for_each(|path| self.touch_path(Effect::Read, &Word::text(path.as_str()), false));
+                drawn
+                    .written
+                    .iter()
+                    .for_each(|path| self.touch_path(Effect::Update, &Word::text(path.as_str()), false));
+                return true;
+            }
+            "csharp" => return only_computes_of("cs", text),
             _ => return false,
         };
         let Some(Computation { read, written, sourced, project }) = only_computes(text, julia) else { return false };

@@ -34,6 +34,22 @@ const REACHING_OF_JAVA: &str = "Runtime ProcessBuilder ProcessHandle Process Cla
     loadLibrary Unsafe URL URI PrintWriter PrintStream Formatter native getenv Thread jar zip prefs script lang exec JarFile ZipFile ModuleLayer \
     InetAddress NetworkInterface MethodHandles ScriptEngineManager Compiler readText writeText path DependsOn Repository FileHandler InitialContext";
 
+const REACHING_OF_CSHARP: &str = "Process Environment Assembly Activator Type GetType typeof Reflection Marshal unsafe extern dynamic AppDomain \
+    Registry Thread Stream StreamReader StreamWriter LoadFrom Invoke DynamicInvoke CSharpScript LoadAssembly InteractiveBase fixed stackalloc \
+    SetOut SetIn SetError OpenStandardOutput WebClient Dns Ping SmtpClient Directory DriveInfo Path";
+
+/// Namespaces of C# of which nothing else reaches out.
+const OF_CSHARP: &[&str] = &[
+    "System",
+    "System.Linq",
+    "System.Collections.Generic",
+    "System.Text",
+    "System.Globalization",
+    "System.Numerics",
+    "System.Text.RegularExpressions",
+    "System.Collections",
+];
+
 /// Parts of names of classes that open something.
 const OPENING_OF_JAVA: &[&str] = &["File", "Socket", "Http", "Channel"];
 
@@ -53,6 +69,17 @@ pub(crate) fn only_computes(suffix: &str, text: &str) -> bool {
             let mut uses = text.split("use ").skip(1);
             let plain = uses.all(|used| own(used.trim_start_matches([':', '{']).split("::").next().unwrap_or("")));
             plain && !text.contains("#!") && free_of(REACHING_OF_RUST)
+        }
+        "cs" => {
+            let used = text.split([';', '\n', '{']).filter_map(|line| line.trim().strip_prefix("using "));
+            let plain = |name: &str| {
+                OF_CSHARP.contains(&name.trim().trim_start_matches("static ")) || name.trim_start().starts_with('(')
+            };
+            used.into_iter().all(plain)
+                && !text.contains("\\u")
+                && !text.lines().any(|line| line.trim_start().starts_with('#'))
+                && !names.iter().any(|name| OPENING_OF_JAVA.iter().any(|part| name.contains(part)))
+                && free_of(REACHING_OF_CSHARP)
         }
         "java" | "jsh" | "kt" | "kts" => {
             let qualified = ["java.", "javax.", "jdk.", "sun.", "com.", "org.", "io.", "kotlin.", "kotlinx."];

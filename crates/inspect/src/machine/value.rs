@@ -149,11 +149,42 @@ impl Word {
             "bz2", "zip", "tar", "tgz", "parquet", "npy", "npz", "h5", "nc", "xlsx", "po", "sql", "diff", "patch",
             "dat", "bak",
         ];
+        // In a folder for what is made, these too.
+        const MADE: &[&str] = &["json", "txt", "html", "xml"];
+        const FOLDERS: &[&str] = &[
+            "out",
+            "output",
+            "outputs",
+            "data",
+            "results",
+            "result",
+            "reports",
+            "report",
+            "export",
+            "exports",
+            "dump",
+            "dumps",
+            "fixtures",
+            "snapshots",
+            "artifacts",
+            "tmp",
+            "cache",
+            "logs",
+            "figures",
+            "tables",
+            "corpus",
+            "backup",
+            "backups",
+        ];
         let (Some(Part::Text(first)), Some(Part::Text(last))) = (self.parts.first(), self.parts.last()) else {
             return None;
         };
         let whole = |part: &Part| !matches!(part, Part::Hole { many: true, .. });
-        let ending = last.rsplit_once('.').is_some_and(|(_, ending)| DATA.contains(&ending));
+        let folder = first.rsplit_once('/').map_or("", |(folder, _)| folder);
+        let of_made = folder.split('/').any(|name| FOLDERS.contains(&name));
+        let ending = last
+            .rsplit_once('.')
+            .is_some_and(|(_, ending)| DATA.contains(&ending) || (of_made && MADE.contains(&ending)));
         let begins =
             !first.starts_with(['-', '~', '.']) && first.trim_start_matches("./").len() > 1 && !first.contains("/.");
         if !(self.has_hole() && ending && begins && self.parts.iter().all(whole)) {

@@ -197,8 +197,12 @@ impl Machine<'_> {
             }
             "open" => self.touch_path(Effect::Update, &Word::text(first), false),
             "copy" => {
-                if rest.to_ascii_lowercase().contains(" program ") {
-                    self.unknown(UnknownKind::Code, Effect::Execute, "`\\copy` runs a program");
+                if let Some(at) = rest.to_ascii_lowercase().find(" program ") {
+                    // On this machine, as `\!` does (psql(1), "\copy").
+                    match rest.get(at..).and_then(|given| given.split('\'').nth(1)) {
+                        Some(line) => drop(self.script(line, &Stream::unknown())),
+                        None => self.unknown(UnknownKind::Code, Effect::Execute, "`\\copy` runs a program"),
+                    }
                 } else {
                     let lower = rest.to_ascii_lowercase();
                     let (effect, mark) =

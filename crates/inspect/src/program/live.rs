@@ -247,7 +247,22 @@ impl Machine<'_> {
             let from = before.rfind(|c: char| !(c.is_alphanumeric() || c == '_' || c == '$')).map_or(0, |i| i + 1);
             before.get(from..).unwrap_or("")
         });
-        let reads = calls.all(|name| name.is_empty() || has(LOOKING, name));
+        // What changes documents, or an index over them, changes nothing else (MongoDB, "Collection Methods").
+        const CHANGING: &str = "insertOne insertMany updateOne updateMany replaceOne findOneAndUpdate findOneAndReplace createIndex createIndexes \
+            createCollection bulkWrite save insert update rename";
+        const REMOVING: &str = "deleteOne deleteMany findOneAndDelete dropIndex dropIndexes remove drop";
+        let mut effect = Effect::Read;
+        let mut all = true;
+        for name in calls.by_ref() {
+            if has(CHANGING, name) {
+                effect = effect.max(Effect::Update);
+            } else if has(REMOVING, name) {
+                effect = Effect::Delete;
+            } else {
+                all &= name.is_empty() || has(LOOKING, name);
+            }
+        }
+        let reads = all;
         let elsewhere = |word: &Word| matches!(word.constant(), Some("--host" | "--file" | "-f" | "--shell"));
         if !reads || rest.iter().any(elsewhere) {
             return None;
@@ -256,7 +271,8 @@ impl Machine<'_> {
         if let Some(address) = address.clone().find(|word| word.prefix().starts_with("mongodb")) {
             self.touch_host(address);
         }
-        self.touch_named(Effect::Read, "documents");
+        self.judge_documents(&code);
+        self.touch_named(effect, "documents");
         Some(Stream::unknown())
     }
 

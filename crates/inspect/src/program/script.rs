@@ -57,7 +57,7 @@ impl Machine<'_> {
     }
 
     /// What a script of a document store removes (MongoDB shell methods).
-    fn judge_documents(&mut self, text: &str) {
+    pub(super) fn judge_documents(&mut self, text: &str) {
         if !matches!(self.by.as_str(), "mongosh" | "mongo") {
             return;
         }
@@ -65,8 +65,14 @@ impl Machine<'_> {
         if text.contains(".dropDatabase(") || text.contains("dropDatabase:1") {
             self.find(FindingKind::DestroysDatabase, "`dropDatabase` removes all of it");
         }
-        if [".drop()", ".deleteMany({})", ".remove({})", ".deleteMany()"].iter().any(|call| text.contains(call)) {
-            self.find(FindingKind::UnboundedStatement, format!("`{}` removes every document of a collection", self.by));
+        if [".drop()", ".deleteMany({})", ".remove({})", ".deleteMany()", ".updateMany({},"]
+            .iter()
+            .any(|call| text.contains(call))
+        {
+            self.find(
+                FindingKind::UnboundedStatement,
+                format!("`{}` removes or changes every document of a collection", self.by),
+            );
         }
     }
 
@@ -103,6 +109,7 @@ impl Machine<'_> {
         if self.scratch(file).is_none() {
             self.touch_path(Effect::Execute, file, false);
         }
+        self.sources_beside(file);
         self.judge_deployment(&file.shown());
         self.judge_tasks(file.shown().rsplit('/').next().unwrap_or(""), rest);
         self.judge_live(file.shown().rsplit('/').next().unwrap_or(""), rest);

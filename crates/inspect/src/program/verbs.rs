@@ -114,6 +114,17 @@ impl Machine<'_> {
             let joins = |c: char| c.is_alphanumeric() || matches!(c, '_' | '"' | ':');
             !before.is_some_and(|c| joins(c) || c == '.') && !after.is_some_and(joins)
         };
+        // yq's own (yq manual, "Load").
+        if self.by == "yq" {
+            for call in ["load(\"", "load_str(\"", "load_xml(\"", "load_props(\"", "load_base64(\""] {
+                for (at, _) in text.match_indices(call).take(8) {
+                    let name = text.get(at + call.len()..).and_then(|rest| rest.split('"').next()).unwrap_or("");
+                    let read = self.read_file(&Word::text(name));
+                    doing.read = std::mem::replace(&mut doing.read, Stream::empty()).then(read);
+                    doing.reads = true;
+                }
+            }
+        }
         let reads = text.contains("$ENV") || text.match_indices("env").any(|(at, _)| names(at, at + 3));
         if reads {
             self.touch_other(Effect::Read, TargetKind::Process, "env");

@@ -227,9 +227,41 @@ impl Machine<'_> {
         }
     }
 
+    /// A name in the place of a file that is read: an address, or a file with more options (gcc(1), "@file"; javac(1), "Argument Files").
+    fn elsewhere_named(&mut self, role: Role, word: &Word) -> bool {
+        const TAKING_OPTIONS: &[&str] = &[
+            "gcc", "cc", "g++", "c++", "clang", "clang++", "ld", "ar", "javac", "java", "rustc", "swiftc", "ocamlopt",
+        ];
+        if !matches!(role, Role::Read | Role::ReadTree) {
+            return false;
+        }
+        let name = word.prefix();
+        if name.starts_with('@') && TAKING_OPTIONS.contains(&self.by.as_str()) {
+            if let Some(file) = word.skip(1) {
+                self.touch_path(Effect::Execute, &file, false);
+            }
+            let message = format!("which options {} holds for `{}` is not known", word.shown(), self.by);
+            self.unknown(UnknownKind::Option, Effect::Execute, message);
+            return true;
+        }
+        let fetched =
+            ["http://", "https://", "ftp://", "git://", "ssh://"].iter().any(|scheme| name.starts_with(scheme));
+        if fetched {
+            self.touch_host(word);
+            if word.has_hole() {
+                let origin = self.origin_of(word);
+                self.send(&origin, word);
+            }
+        }
+        fetched
+    }
+
     /// A name that is no file: a command, of which what it prints is read, or what is written goes to it (sox(1), "Special Filenames"; ImageMagick's
     /// manual, "Filename References"; git-remote-ext(1)). Whether it is one.
     pub(super) fn named_command(&mut self, role: Role, word: &Word) -> bool {
+        if self.elsewhere_named(role, word) {
+            return true;
+        }
         let (read, git) = (matches!(role, Role::Read | Role::Write | Role::Picture), self.by == "git");
         if !(read || git) {
             return false;

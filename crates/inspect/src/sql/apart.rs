@@ -48,7 +48,7 @@ pub(super) fn statements(text: &str) -> Option<Vec<String>> {
 }
 
 /// `$tag$` at the beginning of a text.
-fn dollar(text: &str) -> Option<&str> {
+pub(super) fn dollar(text: &str) -> Option<&str> {
     let end = text.get(1..)?.find('$')? + 2;
     let tag = text.get(..end)?;
     tag.trim_matches('$').chars().all(|c| c.is_ascii_alphanumeric() || c == '_').then_some(tag)
@@ -75,6 +75,29 @@ pub(super) fn alone(statement: &str, out: &mut Inspection) -> bool {
     match words.as_slice() {
         ["pragma" | "show" | "describe" | "desc", ..] if !quoted && !lower.contains('=') => {
             database(Effect::Read, "schema")
+        }
+        // A setting of one word (SQLite, "PRAGMA").
+        ["pragma", name, ..] if !quoted && lower.matches('=').count() == 1 => {
+            let name = name.split('=').next().unwrap_or(name);
+            database(of_pragma(name), &format!("pragma {name}"));
+        }
+        // Rows out of a file, which is the client's own (MySQL Reference Manual, "LOAD DATA").
+        ["load", "data", rest @ ..] if rest.contains(&"infile") => {
+            let (Some(path), Some(table)) = (
+                statement.split(['\'', '"']).nth(1),
+                rest.iter().position(|word| *word == "table").and_then(|at| rest.get(at + 1)),
+            ) else {
+                return false;
+            };
+            database(Effect::Create, table.trim_matches('`'));
+            touch(out, Effect::Read, TargetKind::File, path);
+            if !rest.contains(&"local") {
+                let message = "the server reads a file, which lies on its own machine";
+                out.unknown(UnknownKind::Value, Effect::Read, None, message);
+            }
+            if super::REACHING.iter().any(|(name, _)| lower.contains(&format!("{name}("))) {
+                return false;
+            }
         }
         ["vacuum", rest @ ..] if !rest.contains(&"into") && !rest.contains(&"retain") && !quoted => {
             database(Effect::Read, "maintenance")
@@ -108,6 +131,28 @@ pub(super) fn alone(statement: &str, out: &mut Inspection) -> bool {
     true
 }
 
+/// What a setting of SQLite changes: the session, the file, or what may be done to it (SQLite, "PRAGMA").
+pub(super) fn of_pragma(name: &str) -> Effect {
+    const SESSION: &str = "foreign_keys synchronous cache_size temp_store busy_timeout mmap_size recursive_triggers case_sensitive_like \
+        defer_foreign_keys automatic_index cache_spill count_changes read_uncommitted query_only reverse_unordered_selects threads \
+        wal_autocheckpoint wal_checkpoint optimize analysis_limit soft_heap_limit hard_heap_limit integrity_check quick_check";
+    const BEYOND: &str =
+        "writable_schema temp_store_directory data_store_directory trusted_schema key rekey hexkey hexrekey";
+    let has = |list: &str| list.split_whitespace().any(|known| known.eq_ignore_ascii_case(name));
+    match (has(SESSION), has(BEYOND)) {
+        (true, _) => Effect::Read,
+        (_, true) => Effect::Admin,
+        _ => Effect::Update,
+    }
+}
+
+/// Whether an extension holds nothing but types and functions that compute (PostgreSQL, "Additional Supplied Modules", "trusted").
+pub(super) fn is_trusted(name: &str) -> bool {
+    const TRUSTED: &str = "btree_gin btree_gist citext cube dict_int fuzzystrmatch hstore intarray isn lo ltree pgcrypto pg_trgm seg tablefunc \
+        tsm_system_rows tsm_system_time unaccent uuid-ossp earthdistance bloom pg_stat_statements postgis postgis_topology vector plpgsql";
+    TRUSTED.split_whitespace().any(|known| known.eq_ignore_ascii_case(name.trim_matches('"')))
+}
+
 /// What a statement has the server no longer keep: `ALTER SYSTEM SET log_statement = none`, `SET GLOBAL general_log = OFF`.
 pub(super) fn silences(statement: &str) -> Option<String> {
     let lower = statement.to_ascii_lowercase().replace("''", "none");
@@ -126,7 +171,13 @@ pub(super) fn silences(statement: &str) -> Option<String> {
 
 /// Adds what a statement takes away from the record.
 pub(super) fn judge_record(text: &str, out: &mut Inspection) {
-    for name in text.split(';').take(MAX_STATEMENTS).filter_map(silences) {
+    // `set_config('NAME', 'VALUE', …)` (PostgreSQL, "Configuration Settings Functions").
+    let lower = text.to_ascii_lowercase();
+    let set = lower.split("set_config").skip(1).take(MAX_STATEMENTS).filter_map(|call| {
+        let mut quoted = call.split('\'').skip(1).step_by(2);
+        silences(&format!("set {} = '{}'", quoted.next()?, quoted.next()?))
+    });
+    for name in text.split(';').take(MAX_STATEMENTS).filter_map(silences).chain(set) {
         let message = format!("the server no longer records what `{name}` has it record");
         out.find(FindingKind::DisablesProtection, None, message);
     }

