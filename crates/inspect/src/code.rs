@@ -363,6 +363,9 @@ impl Machine<'_> {
             self.unknown(UnknownKind::Code, Effect::Delete, message);
             return;
         }
+        if language == Language::Python && is_call && self.writes_document(name, after, &seen.tokens) {
+            return;
+        }
         let found = table.find(name, lower);
         if is_call && found.is_none_or(|(does, _)| does == Does::Nothing) && asks.contains(&lower) && url() {
             self.does(language, Does::Connects, name, after, seen);

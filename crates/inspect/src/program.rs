@@ -7,6 +7,7 @@ mod builtin;
 mod client;
 mod deeds;
 mod disks;
+mod each;
 mod editors;
 mod embedded;
 mod escapes;
@@ -124,7 +125,11 @@ impl Machine<'_> {
         self.judge_words(base, rest, &stdin);
         self.judge_placed(base, rest, &stdin);
         self.judge_installed(base);
-        if let Some(out) = self.special(base, rest, &stdin).or_else(|| self.shows_disks(base, rest)) {
+        if let Some(out) = self
+            .special(base, rest, &stdin)
+            .or_else(|| self.shows_disks(base, rest))
+            .or_else(|| self.for_each_of(base, rest, &stdin))
+        {
             return out;
         }
         match entry {

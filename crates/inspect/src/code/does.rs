@@ -55,6 +55,16 @@ fn gives_text(name: &str, after: &[Token]) -> bool {
     name.rsplit('.').next().is_some_and(|last| last.starts_with("to_")) && given.all(shapes)
 }
 
+/// Whether a call is told to make objects, or may be.
+fn keeps_objects(after: &[Token]) -> bool {
+    let given = (0..12).map_while(|n| argument(after, n));
+    let is = |given: &[Token]| {
+        matches!(given, [Token::Name(key), Token::Mark('='), value @ ..]
+            if key == "allow_pickle" && !matches!(value, [Token::Name(no)] if no == "False"))
+    };
+    given.into_iter().any(is)
+}
+
 /// Whether a call names a loader that makes nothing but plain values.
 fn loads_plainly(after: &[Token]) -> bool {
     let plain = |token: &Token| matches!(token, Token::Name(name) if matches!(name.rsplit('.').next(), Some("SafeLoader" | "CSafeLoader" | "BaseLoader" | "CBaseLoader")));
@@ -148,7 +158,7 @@ impl Machine<'_> {
         match does {
             Does::Nothing => {}
             // An array may hold objects, which are made by code (NumPy documentation, "numpy.load").
-            Does::Reads(_) if sets(after, "allow_pickle") => {
+            Does::Reads(_) if keeps_objects(after) => {
                 seen.evaluates = true;
                 let message = format!("`{name}` makes whatever objects the file says");
                 self.unknown(UnknownKind::Code, Effect::Execute, message);
@@ -298,6 +308,17 @@ impl Machine<'_> {
                     None => self.file_of(Effect::Update, None, name, true),
                 }
             }
+            Does::Unknown if name == "fileinput.input" && self.reads_lines(after) => {}
+            // Settings that say themselves what is made of them (Python library reference, "logging.config", "User-defined objects").
+            Does::Unknown
+                if name == "logging.config.dictConfig"
+                    && argument(after, 0).is_some_and(|given| {
+                        given.iter().all(|token| match token {
+                            Token::Text(text) => text != "()" && !text.contains("://"),
+                            Token::Name(name) => matches!(name.as_str(), "True" | "False" | "None"),
+                            token => !matches!(token, Token::Built(_)),
+                        })
+                    }) => {}
             // A variable of its own environment (Python library reference, "os.environ").
             Does::Unknown if name == "os.environ.setdefault" && text(0).is_some() && text(1).is_some() => {
                 self.sets_variable(&text(0).unwrap_or_default(), &text(1).unwrap_or_default());

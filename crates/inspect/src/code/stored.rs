@@ -1,6 +1,6 @@
 //! What code does to databases of SQLite that it opens itself, where its statements are constant (Python library reference, "sqlite3").
 
-use countersign_plan::tool::Effect;
+use countersign_plan::tool::{Effect, TargetKind};
 
 use super::arguments::{argument, constant};
 use super::lex::Token;
@@ -41,7 +41,12 @@ impl Machine<'_> {
         if in_memory && !["attach", "vacuum", "load_extension"].iter().any(|word| lower.contains(word)) {
             return true;
         }
-        let inspection = crate::sql::sql(&statement);
+        let mut inspection = crate::sql::sql(&statement);
+        for touch in inspection.touches.iter_mut().filter(|touch| touch.kind == TargetKind::File) {
+            if let [path] = self.paths(&Word::text(touch.name.as_str())).as_slice() {
+                touch.name.clone_from(path);
+            }
+        }
         let changes = inspection.touches.iter().any(|touch| !touch.effect.is_harmless());
         self.out.absorb(inspection);
         for place in places.iter().filter(|place| changes && place.as_str() != ":memory:") {
@@ -52,5 +57,47 @@ impl Machine<'_> {
             );
         }
         true
+    }
+
+    /// `tree.write("a.xml")`, `writer.write("a.pdf")`: of a document that is the name of a file, and no text (Python library reference,
+    /// "xml.etree.ElementTree"; the manuals of lxml, pypdf and pikepdf).
+    pub(super) fn writes_document(&mut self, name: &str, after: &[Token], tokens: &[Token]) -> bool {
+        const DOCUMENTS: &[&str] =
+            &["ElementTree", "etree", "lxml", "pypdf", "PyPDF2", "PyPDF4", "pikepdf", "write_c14n"];
+        if !name.ends_with(".write") {
+            return false;
+        }
+        let Some(file) = argument(after, 0).and_then(constant) else { return false };
+        let ends = file.rsplit_once('.').is_some_and(|(stem, ending)| {
+            !stem.is_empty() && (2..=5).contains(&ending.len()) && ending.bytes().all(|b| b.is_ascii_alphanumeric())
+        });
+        let named = ends && !file.contains(['\n', '<', ' ', '\t']);
+        let of_document = |token: &Token| match token {
+            Token::Name(name) => name.split('.').any(|part| DOCUMENTS.contains(&part)),
+            _ => false,
+        };
+        if !named || !tokens.iter().any(of_document) {
+            return false;
+        }
+        self.touch_path(Effect::Update, &Word::text(file), false);
+        true
+    }
+
+    /// `fileinput.input("a", inplace=True)` (Python library reference, "fileinput"); without a file it reads what the program is given.
+    pub(super) fn reads_lines(&mut self, after: &[Token]) -> bool {
+        let given = (0..8).map_while(|n| argument(after, n));
+        let in_place = given
+            .into_iter()
+            .any(|given| matches!(given, [Token::Name(key), Token::Mark('='), value] if key == "inplace" && !matches!(value, Token::Name(no) if no == "False")));
+        let first = argument(after, 0).filter(|given| !matches!(given, [Token::Name(_), Token::Mark('='), ..]));
+        match (first, first.and_then(constant)) {
+            (_, Some(file)) => {
+                let effect = if in_place { Effect::Update } else { Effect::Read };
+                self.touch_path(effect, &Word::text(file), false);
+                true
+            }
+            (None, _) => !in_place,
+            (Some(_), None) => false,
+        }
     }
 }

@@ -8,8 +8,11 @@ use super::tasks::has;
 use crate::machine::{Machine, Stream, Word};
 
 /// Programs in which a command that begins with `!`, or with a word for it, is a line for a shell.
-const ESCAPING: &str = "less lless more most lftp ftp ncftp sftp psftp tnftp telnet smbclient ed red r2 radare2 rizin ranger vifm tig irssi \
+const ESCAPING: &str = "less lless more most lftp ftp ncftp sftp psftp tnftp smbclient r2 radare2 rizin ranger vifm tig irssi \
     weechat weechat-headless cmus dc lldb nnn tclsh wish";
+
+/// Those of them for which the input is commands, and no text to show.
+const TAKING_INPUT: &str = "lftp ftp ncftp sftp psftp tnftp smbclient r2 radare2 rizin irssi dc lldb tclsh wish";
 
 /// Programs that read mail.
 const MAILING: &str = "mutt neomutt mail mailx s-nail nail alpine aerc";
@@ -34,7 +37,11 @@ impl Machine<'_> {
             return;
         }
         let lines: Vec<String> = match base {
-            _ if has(ESCAPING, base) => told(rest, stdin).iter().flat_map(|text| escaped(text)).collect(),
+            "ed" | "red" => stdin.known().flat_map(commands_of_ed).collect(),
+            _ if has(ESCAPING, base) => {
+                let input = if has(TAKING_INPUT, base) { stdin.clone() } else { Stream::empty() };
+                told(rest, &input).iter().flat_map(|text| escaped(text)).collect()
+            }
             _ if has(MAILING, base) => {
                 let tilde = |line: &str| line.strip_prefix("~!").or_else(|| line.strip_prefix("~|")).map(str::to_owned);
                 let input = stdin.known().flat_map(str::lines).filter_map(tilde);
@@ -192,6 +199,25 @@ fn escaped(text: &str) -> Vec<String> {
     let first = text.lines().filter_map(one);
     let next = text.lines().flat_map(|line| line.split(';').skip(1)).filter_map(one);
     first.chain(next).take(MAX_LINES).collect()
+}
+
+/// The lines for a shell among commands of `ed`, and not in the text that they put in (POSIX, `ed`).
+fn commands_of_ed(text: &str) -> Vec<String> {
+    let mut out = Vec::new();
+    let mut puts = false;
+    for line in text.lines() {
+        if puts {
+            puts = line != ".";
+        } else if line.starts_with('!') {
+            out.extend(escaped(line));
+        } else {
+            puts = line.trim_end().ends_with(['a', 'i', 'c']) && line.len() < 16;
+        }
+        if out.len() >= MAX_LINES {
+            break;
+        }
+    }
+    out
 }
 
 /// `set sendmail="LINE"`

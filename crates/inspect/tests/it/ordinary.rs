@@ -194,3 +194,37 @@ fn a_source_of_java_takes_along_what_lies_beside_it() {
     let beside = "mkdir /tmp/a && echo 'class A {}' > /tmp/a/A.java && echo 'class B { static { Runtime.getRuntime(); } }' > /tmp/a/B.java && java /tmp/a/A.java";
     assert!(touches(beside, Effect::Execute, "/tmp/a/B.java"), "{:#?}", inspect(beside));
 }
+
+#[test]
+fn documents_are_written_where_python_says() {
+    for (code, effect, name) in [
+        (
+            "import xml.etree.ElementTree as E; t = E.parse(\"a.xml\"); t.write(\"b.xml\")",
+            Effect::Update,
+            "/home/user/project/b.xml",
+        ),
+        ("import lxml.etree as E; E.parse(\"/etc/a.xml\").write(\"b.xml\")", Effect::Read, "/etc/a.xml"),
+        ("from pypdf import PdfWriter; w = PdfWriter(); w.write(\"/srv/b.pdf\")", Effect::Update, "/srv/b.pdf"),
+        (
+            "import soundfile as sf; d, r = sf.read(\"a.wav\"); sf.write(\"/srv/b.wav\", d, r)",
+            Effect::Update,
+            "/srv/b.wav",
+        ),
+        ("import fileinput\nfor l in fileinput.input(\"/srv/a\", inplace=True): print(l)", Effect::Update, "/srv/a"),
+        ("import fileinput\nfor l in fileinput.input(\"/srv/a\"): print(l)", Effect::Read, "/srv/a"),
+    ] {
+        let line = format!("python3 -c '{code}'");
+        assert!(touches(&line, effect, name) && inspect(&line).unknowns.is_empty(), "{line}: {:#?}", inspect(&line));
+    }
+    reads(
+        &[
+            "python3 -c 'import logging.config; logging.config.dictConfig({\"version\": 1, \"root\": {\"level\": \"INFO\"}})'",
+            "python3 -c 'import xlsxwriter; w = xlsxwriter.Workbook(\"a.xlsx\"); w.add_worksheet().write(0, 0, 1); w.close()'",
+        ],
+        &[
+            "python3 -c 'import logging.config; logging.config.dictConfig({\"handlers\": {\"h\": {\"()\": \"os.system\", \"command\": \"id\"}}})'",
+            "python3 -c 'import fileinput, sys\nfor l in fileinput.input(sys.argv[1], inplace=True): print(l)'",
+            "python3 -c 'import sympy, sys; print(sympy.sympify(sys.argv[1]))'",
+        ],
+    );
+}

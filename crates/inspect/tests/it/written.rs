@@ -248,3 +248,26 @@ fn programs_are_told_lines_for_a_shell_among_their_words() {
     }
     assert!(!inspect("gnuplot -e 'system(\"id\")'").is_clear());
 }
+
+#[test]
+fn a_command_for_each_is_the_command() {
+    finds(
+        FindingKind::DestroysHome,
+        &["fd . ~ -x rm -rf", "fd . ~ -X rm -rf {}", "parallel rm -rf ::: ~"],
+        &["fd -e bak . src -x rm", "parallel rm -rf ::: build/a build/b"],
+    );
+    for line in
+        ["fd -e rs -x wc -l", "parallel -j4 gzip ::: *.log", "parallel -k 'convert {} out/{/.}.png' ::: a.jpg b.jpg"]
+    {
+        assert!(inspect(line).is_clear(), "{line}: {:#?}", inspect(line));
+    }
+    for (line, effect, name) in [
+        ("fd -e bak . src -x rm", Effect::Delete, "/home/user/project/src/**"),
+        ("parallel gzip ::: *.log", Effect::Update, "/home/user/project/*.log"),
+        ("parallel convert {} out/{/.}.png ::: in/a.jpg", Effect::Update, "/home/user/project/out/a.png"),
+    ] {
+        assert!(touches(line, effect, TargetKind::File, name), "{line}: {:#?}", inspect(line));
+    }
+    assert!(!inspect("parallel -S h.example rm ::: a").is_clear());
+    assert!(!inspect("parallel sh ::: a.sh").touches.is_empty());
+}

@@ -1,0 +1,111 @@
+//! A command for each of many: of what `fd` finds, of what `parallel` is given behind `:::` (fd(1), "--exec"; GNU parallel(1)).
+
+use crate::machine::{Machine, Stream, Word};
+
+/// The most commands that are followed one by one.
+const MAX_COMMANDS: usize = 32;
+
+/// Options of parallel that take a value and say only how many at once, how often or how it is shown.
+const VALUED: &[&str] =
+    &["-j", "--jobs", "-P", "-n", "-N", "--max-args", "--halt", "--delay", "--timeout", "--retries", "--load"];
+
+/// Those that take none.
+const FLAGS: &[&str] = &[
+    "-k",
+    "--keep-order",
+    "--bar",
+    "--eta",
+    "--progress",
+    "-v",
+    "--verbose",
+    "-t",
+    "--tag",
+    "-u",
+    "--ungroup",
+    "--lb",
+    "--line-buffer",
+    "--will-cite",
+    "-X",
+    "-m",
+    "--group",
+    "--no-notice",
+];
+
+impl Machine<'_> {
+    /// Runs the command for each, where it is known what each is.
+    pub(super) fn for_each_of(&mut self, base: &str, rest: &[Word], stdin: &Stream) -> Option<Stream> {
+        match base {
+            "fd" | "fdfind" => self.found_by_fd(base, rest, stdin),
+            "parallel" => self.in_parallel(rest),
+            _ => None,
+        }
+    }
+
+    fn found_by_fd(&mut self, base: &str, rest: &[Word], stdin: &Stream) -> Option<Stream> {
+        let exec = |word: &Word| matches!(word.constant(), Some("-x" | "-X" | "--exec" | "--exec-batch"));
+        let at = rest.iter().position(exec)?;
+        let command = rest.get(at + 1..)?;
+        let end = command.iter().position(|word| word.constant() == Some(";")).unwrap_or(command.len());
+        let (command, behind) = (command.get(..end)?, command.get(end + 1..).unwrap_or_default());
+        command.first()?;
+        let looking: Vec<Word> = rest.get(..at)?.iter().chain(behind).cloned().collect();
+        let entry = crate::catalogue::entry(base)?;
+        let mut found = self.apply(entry, &looking, stdin).listing;
+        if found.is_empty() {
+            found.push(Word::text(".").all_below());
+        }
+        let name = Word::pattern("*");
+        let mut out = Stream::unknown();
+        for one in found.iter().take(MAX_COMMANDS) {
+            let named = command.iter().any(|word| word.shown().contains('{'));
+            let filled = command.iter().map(|word| {
+                let word = word.replace("{}", one).replace("{.}", one).replace("{//}", one);
+                word.replace("{/}", &name).replace("{/.}", &name)
+            });
+            let words: Vec<Word> = filled.chain((!named).then(|| one.clone())).collect();
+            out = out.then(self.start(words, Stream::unknown()));
+        }
+        Some(out.with_text(None))
+    }
+
+    fn in_parallel(&mut self, rest: &[Word]) -> Option<Stream> {
+        let at = rest.iter().position(|word| word.constant() == Some(":::"))?;
+        let (mut own, given) = (rest.get(..at)?, rest.get(at + 1..)?);
+        while let [option, more @ ..] = own {
+            let text = option.constant()?;
+            own = match text {
+                _ if FLAGS.contains(&text) => more,
+                _ if VALUED.contains(&text) => more.get(1..)?,
+                _ if text.starts_with("-j") || text.starts_with("--jobs=") => more,
+                _ if text.starts_with('-') => return None,
+                _ => break,
+            };
+        }
+        let command: Vec<&str> = own.iter().map(Word::constant).collect::<Option<_>>()?;
+        let plain = !given.iter().any(|word| matches!(word.constant(), Some(":::" | "::::" | ":::+")));
+        if command.is_empty() || !plain || given.len() > MAX_COMMANDS {
+            return None;
+        }
+        // A shell reads what is put together.
+        let line = command.join(" ");
+        let mut out = Stream::unknown();
+        for word in given {
+            let one = word.known()?;
+            // What the shell could read as anything but a name is quoted in ways of its own.
+            let plain =
+                |c: char| c.is_alphanumeric() || "_-./+,@%=:".contains(c) || (word.is_pattern() && "*?[]".contains(c));
+            one.chars().all(plain).then_some(())?;
+            let last = one.rsplit('/').next().unwrap_or(&one);
+            let stem = |name: &str| name.rsplit_once('.').map_or_else(|| name.to_owned(), |(stem, _)| stem.to_owned());
+            let folder = one.rsplit_once('/').map_or(".", |(folder, _)| folder);
+            let line = if line.contains('{') {
+                let line = line.replace("{}", &one).replace("{.}", &stem(&one)).replace("{//}", folder);
+                line.replace("{/.}", &stem(last)).replace("{/}", last).replace("{#}", "1").replace("{%}", "1")
+            } else {
+                format!("{line} {one}")
+            };
+            out = out.then(self.script(&line, &Stream::unknown()));
+        }
+        Some(out.with_text(None))
+    }
+}
