@@ -242,7 +242,9 @@ impl Machine<'_> {
         seen.evaluates |= is_call && unpacks.contains(&name);
         seen.sockets |= table.sockets.contains(name) || table.sockets.contains(lower);
         // What a class is made with, where it is written.
-        let makes = name == "constructor" && seen.defined.iter().any(|own| own == name);
+        let makes = (name == "constructor" && seen.defined.iter().any(|own| own == name))
+            // A block, and no file (perlfunc, "do BLOCK").
+            || (language == Language::Perl && name == "do" && after.first() == Some(&Token::Mark('{')));
         if !makes && name.split(['.', ':']).any(|part| table.dynamic.contains(part)) {
             seen.evaluates |= table.evaluators.contains(lower);
             let member = argument(after, 1).and_then(constant).filter(|_| lower == "getattr");

@@ -46,6 +46,7 @@ pub(super) fn own(language: Language, table: &Table, tokens: &[Token]) -> Vec<St
             out.extend(of_project.into_iter().filter(|name| !Table::takes_away(name)));
             out.extend(methods(tokens));
             out.extend(destructured(table, tokens));
+            out.extend(parameters(tokens));
         }
         Language::Perl => {
             out.extend(after(tokens, "sub"));
@@ -60,7 +61,8 @@ pub(super) fn own(language: Language, table: &Table, tokens: &[Token]) -> Vec<St
             }));
         }
         Language::Lua => out.extend(of_loops(tokens)),
-        Language::Shell | Language::Ruby | Language::Php | Language::PowerShell | Language::Other => {}
+        Language::Php => out.extend(after(tokens, "class")),
+        Language::Shell | Language::Ruby | Language::PowerShell | Language::Other => {}
     }
     out.truncate(MAX_NAMES);
     out
@@ -135,6 +137,34 @@ fn methods(tokens: &[Token]) -> Vec<String> {
     out
 }
 
+/// `(a, b) => …`, `function (a, b) {…}`, `name(a, b) {…}`: whatever is handed on as one of them is looked at where that is done.
+fn parameters(tokens: &[Token]) -> Vec<String> {
+    let mut out = Vec::new();
+    let mut open: Vec<usize> = Vec::new();
+    for (i, token) in tokens.iter().enumerate() {
+        match token {
+            Token::Mark('(') => open.push(i),
+            Token::Mark(')') => {
+                let Some(from) = open.pop() else { continue };
+                let rest = tokens.get(i + 1..).unwrap_or_default();
+                let arrow = rest.starts_with(&[Token::Mark('='), Token::Mark('>')]);
+                let named = from.checked_sub(1).and_then(|at| tokens.get(at));
+                let written = rest.first() == Some(&Token::Mark('{'))
+                    && matches!(named, Some(Token::Name(name)) if !matches!(name.as_str(), "if" | "for" | "while" | "switch" | "with"));
+                if !(arrow || written) || i - from > MAX_PARAMETERS || out.len() >= MAX_NAMES {
+                    continue;
+                }
+                out.extend(tokens.get(from + 1..i).unwrap_or_default().iter().filter_map(|token| match token {
+                    Token::Name(name) if !name.contains('.') => Some(name.clone()),
+                    _ => None,
+                }));
+            }
+            _ => {}
+        }
+    }
+    out
+}
+
 /// `const {a, b} = require("MODULE")`, `import {a, b} from "MODULE"`, where the tables have the module and know no such member.
 fn destructured(table: &Table, tokens: &[Token]) -> Vec<String> {
     let mut out = Vec::new();
@@ -146,6 +176,14 @@ fn destructured(table: &Table, tokens: &[Token]) -> Vec<String> {
             _ => continue,
         };
         let module = module.trim_start_matches("node:");
+        // `const test = require("node:test")`
+        if let [.., Token::Name(name)] = bound
+            && table.has_module(module)
+            && !table.guarded.contains(module)
+            && out.len() < MAX_NAMES
+        {
+            out.push(name.clone());
+        }
         let open = bound.iter().rposition(|token| *token == Token::Mark('{'));
         let (Some(open), Some(Token::Mark('}'))) = (open, bound.last()) else { continue };
         if !table.has_module(module) || table.guarded.contains(module) {

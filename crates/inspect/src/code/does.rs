@@ -55,6 +55,22 @@ fn gives_text(name: &str, after: &[Token]) -> bool {
     name.rsplit('.').next().is_some_and(|last| last.starts_with("to_")) && given.all(shapes)
 }
 
+/// Whether `name.exec` is that of a pattern: one that is written there, or what stands under a name that is given nothing else.
+fn is_of_pattern(name: &str, tokens: &[Token]) -> bool {
+    let Some((own, "exec")) = name.split_once('.') else { return false };
+    if own == "_" {
+        let mut called = tokens
+            .windows(3)
+            .filter(|three| matches!(three, [_, Token::Mark('.'), Token::Name(method)] if method == "exec"));
+        return called.all(|three| three.first() == Some(&Token::Number));
+    }
+    let mut given = tokens
+        .windows(3)
+        .filter(|three| matches!(three, [Token::Name(name), Token::Mark('='), _] if name == own))
+        .peekable();
+    given.peek().is_some() && given.all(|three| three.last() == Some(&Token::Number))
+}
+
 /// Whether a call is told to make objects, or may be.
 fn keeps_objects(after: &[Token]) -> bool {
     let given = (0..12).map_while(|n| argument(after, n));
@@ -157,6 +173,11 @@ impl Machine<'_> {
         }
         match does {
             Does::Nothing => {}
+            // A descriptor that is open already (Node.js, "File system").
+            Does::Reads(n) | Does::Writes(n)
+                if language == Language::Node && argument(after, n) == Some(&[Token::Number]) => {}
+            // A pattern that is matched (ECMA-262, "RegExp.prototype.exec").
+            Does::Runs if language == Language::Node && is_of_pattern(name, &seen.tokens) => {}
             // An array may hold objects, which are made by code (NumPy documentation, "numpy.load").
             Does::Reads(_) if keeps_objects(after) => {
                 seen.evaluates = true;

@@ -228,3 +228,24 @@ fn documents_are_written_where_python_says() {
         ],
     );
 }
+
+#[test]
+fn what_is_called_in_code_is_looked_at_where_it_comes_from() {
+    reads(
+        &[
+            "node -e 'const s = require(\"fs\").readFileSync(0, \"utf8\"); console.log(s.length)'",
+            "node -e 'const re = /(a)/g; console.log(re.exec(process.argv[1]), /b/.exec(process.argv[2]))'",
+            "node -e 'const f = (x, done) => done(x); f(1, y => console.log(y))'",
+            "node -e 'const test = require(\"node:test\"); test(\"a\", () => {})'",
+            "perl -e 'my $s = do { local $/; <STDIN> }; print scalar reverse $s'",
+            "php -r 'class A { public function x() { return 1; } } echo (new A())->x(); fwrite(STDERR, \"x\");'",
+        ],
+        &[
+            "node -e 'const c = require(\"child_process\"); c.exec(process.argv[1])'",
+            "node -e 'let c = 1; c = globalThis.process.mainModule.require(\"child_process\"); c.exec(process.argv[1])'",
+            "node -e 'const f = (x, done) => done(x); f(process.argv[1], require(\"child_process\").exec)'",
+            "node -e 'const f = (x, done) => done(x); f(process.argv[1], eval)'",
+            "perl -e 'do $ARGV[0]'",
+        ],
+    );
+}
