@@ -273,7 +273,14 @@ fn from_elsewhere(line: &str) -> bool {
 
 /// The quoted texts of a file, without the escapes.
 fn texts(text: &str) -> Vec<String> {
-    let mut out = Vec::new();
+    // Texts of several lines are quoted three times (Groovy, "Strings").
+    let mut out: Vec<String> = ["\"\"\"", "'''"]
+        .iter()
+        .flat_map(|mark| text.split(mark).skip(1).step_by(2))
+        .filter(|body| body.contains(' '))
+        .map(str::to_owned)
+        .take(MAX_TEXTS)
+        .collect();
     let mut chars = text.chars().peekable();
     while let Some(c) = chars.next() {
         if !matches!(c, '"' | '\'' | '`') {

@@ -27,6 +27,9 @@ const SETTINGS: &[&str] = &[
     "/nuget.config",
     "/vcpkg-configuration.json",
     "/nix.conf",
+    "/go/env",
+    "/apk/repositories",
+    "/etc/apt/sources.list",
 ];
 
 /// Settings of npm and Cargo that name a program.
@@ -53,7 +56,9 @@ impl Machine<'_> {
         let lower = name.to_ascii_lowercase();
         let of_maven =
             lower.ends_with("/settings.xml") && ["<mirror", "<repositor"].iter().any(|tag| text.contains(tag));
-        if !(of_maven || SETTINGS.iter().any(|end| lower.ends_with(end))) {
+        let of_system = lower.contains("/sources.list.d/") || lower.contains("/yum.repos.d/");
+        self.judge_included(name, &lower, text);
+        if !(of_maven || of_system || SETTINGS.iter().any(|end| lower.ends_with(end))) {
             return;
         }
         let marked = lower.ends_with(".xml") || lower.ends_with("nuget.config");
@@ -88,6 +93,32 @@ impl Machine<'_> {
         }
     }
 
+    /// A pipeline that takes a part of itself from elsewhere, hooks that do (GitLab CI, "include:remote"; pre-commit, "repos").
+    fn judge_included(&mut self, name: &str, lower: &str, text: &str) {
+        let key = if lower.ends_with("/.gitlab-ci.yml") {
+            "remote"
+        } else if lower.ends_with("/.pre-commit-config.yaml") {
+            "repo"
+        } else {
+            return;
+        };
+        for line in text.lines().take(MAX_LINES) {
+            let Some((before, place)) = line.split_once(':') else { continue };
+            let place = place.trim().trim_matches(['"', '\'']);
+            if before.trim().trim_start_matches("- ").trim_matches(['"', '\'']) != key || !place.contains("://") {
+                continue;
+            }
+            let host = crate::host::read(place).name.unwrap_or_default();
+            // Where nearly all hooks are kept.
+            let kept =
+                key == "repo" && ["github.com", "gitlab.com"].iter().any(|own| host.split(':').next() == Some(*own));
+            if !kept && !crate::host::is_local(&host) {
+                self.touch_host(&crate::machine::Word::text(place));
+                self.find(FindingKind::LoadsCode, format!("{name} has what it runs come from {place}"));
+            }
+        }
+    }
+
     /// A setting that names what is run in the place of the usual program.
     fn judge_runner(&mut self, name: &str, line: &str) {
         let Some((key, value)) = line.split_once('=') else { return };
@@ -103,6 +134,10 @@ impl Machine<'_> {
             if ["--require", "-r ", "--import", "--loader", "--experimental-loader"].iter().any(|o| value.contains(o)) {
                 self.find(FindingKind::LoadsCode, format!("{name} has every program load {value}"));
             }
+            return;
+        }
+        if key == "GOFLAGS" && (value.contains("-toolexec") || value.contains("-exec")) {
+            self.find(FindingKind::LoadsCode, format!("{name} has every build run {value}"));
             return;
         }
         let last = key.rsplit('.').next().unwrap_or(key);
