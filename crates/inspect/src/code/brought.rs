@@ -32,6 +32,23 @@ const MAKING: &[&str] = &[
     "gaussian_kde",
 ];
 
+/// Modules of Node whose members start, send or write something, whatever they are called where they are taken out.
+const ACTING: &[&str] = &[
+    "child_process",
+    "fs",
+    "fs/promises",
+    "net",
+    "http",
+    "https",
+    "http2",
+    "tls",
+    "dgram",
+    "vm",
+    "module",
+    "process",
+    "worker_threads",
+];
+
 /// The names of a code that are its own.
 pub(super) fn own(language: Language, table: &Table, tokens: &[Token]) -> Vec<String> {
     let mut out = names::functions(tokens);
@@ -88,11 +105,16 @@ fn taken(table: &Table, tokens: &[Token]) -> Vec<String> {
         }
         let listed =
             tokens.get(i + 3..).unwrap_or_default().iter().take_while(|token| !matches!(token, Token::Mark(';' | ')')));
-        for token in listed {
-            let Token::Name(name) = token else { continue };
-            let does = table.find(&format!("{module}.{name}"), name).or_else(|| table.find(name, name));
-            if does.is_none() && !table.dynamic.contains(name.as_str()) && out.len() < MAX_NAMES {
-                out.push(name.clone());
+        let listed: Vec<&String> =
+            listed.filter_map(|token| if let Token::Name(name) = token { Some(name) } else { None }).collect();
+        for (at, name) in listed.iter().enumerate() {
+            // `x as y` is another name of `x`.
+            let before = |n: usize| at.checked_sub(n).and_then(|at| listed.get(at));
+            let of = before(1).filter(|word| word.as_str() == "as").and_then(|_| before(2)).unwrap_or(name);
+            let does = table.find(&format!("{module}.{of}"), of).or_else(|| table.find(of, of));
+            let taken = does.is_none() && !table.dynamic.contains(of.as_str()) && name.as_str() != "as";
+            if taken && out.len() < MAX_NAMES {
+                out.push((*name).clone());
             }
         }
     }
@@ -176,6 +198,9 @@ fn destructured(table: &Table, tokens: &[Token]) -> Vec<String> {
             _ => continue,
         };
         let module = module.trim_start_matches("node:");
+        if ACTING.contains(&module) {
+            continue;
+        }
         // `const test = require("node:test")`
         if let [.., Token::Name(name)] = bound
             && table.has_module(module)
@@ -189,10 +214,22 @@ fn destructured(table: &Table, tokens: &[Token]) -> Vec<String> {
         if !table.has_module(module) || table.guarded.contains(module) {
             continue;
         }
-        for token in bound.get(open..).unwrap_or_default() {
+        let named = bound.get(open + 1..bound.len() - 1).unwrap_or_default();
+        // A member whose name is put together may be any.
+        if !named.iter().all(|token| matches!(token, Token::Name(_) | Token::Mark(',' | ':'))) {
+            continue;
+        }
+        for (at, token) in named.iter().enumerate() {
             let Token::Name(name) = token else { continue };
-            let known = table.find(name, name).is_some() || table.find(&format!("_.{name}"), name).is_some();
-            if !known && !name.contains('.') && !table.dynamic.contains(name.as_str()) && out.len() < MAX_NAMES {
+            // `{x: y}` and `{x as y}` are other names of `x`.
+            let of = match named.get(..at).unwrap_or_default() {
+                [.., Token::Name(of), Token::Mark(':')] => of,
+                [.., Token::Name(of), Token::Name(word)] if word == "as" => of,
+                _ => name,
+            };
+            let known = table.find(of, of).is_some() || table.find(&format!("_.{of}"), of).is_some();
+            let dynamic = |name: &String| name.contains('.') || table.dynamic.contains(name.as_str());
+            if !known && !dynamic(name) && !dynamic(of) && out.len() < MAX_NAMES {
                 out.push(name.clone());
             }
         }

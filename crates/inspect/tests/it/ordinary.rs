@@ -249,3 +249,20 @@ fn what_is_called_in_code_is_looked_at_where_it_comes_from() {
         ],
     );
 }
+
+#[test]
+fn another_name_of_a_member_is_still_that_member() {
+    reads(
+        &[
+            r#"node -e 'const {basename: b} = require("path"); console.log(b("/a/x"))'"#,
+            r#"python3 -c 'from textwrap import dedent as d; print(d("  x"))'"#,
+        ],
+        &[
+            r#"node -e 'const {["ex"+"ecSync"]:r}=require("child_"+"process");r(x)'"#,
+            r#"node -e 'const {execSync: r} = require("child_process"); r(x)'"#,
+            r#"node -e 'const {rmSync: z} = require("fs"); z(y)'"#,
+            r#"python3 -c 'from urllib.request import urlretrieve as u; u(x, "/tmp/y")'"#,
+            r#"python3 -c 'import smtplib; from email.message import EmailMessage as M; s = smtplib.SMTP("mail.company.com"); s.send_message(M())'"#,
+        ],
+    );
+}

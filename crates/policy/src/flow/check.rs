@@ -479,7 +479,11 @@ fn says(span: &str, value: &Value) -> bool {
             let digits = span_plain.chars().any(|c| c.is_ascii_digit() || c == 'n' || c == 'm');
             let parts = time && (digits || in_words(&span_plain).is_some());
             let state = ground::verb_of(&text_plain).is_some_and(|verb| verb == span_plain)
-                || ground::turns_of(&text_plain).contains(&span_plain.as_str());
+                || ground::turns_of(&text_plain).contains(&span_plain.as_str())
+                || ground::setting(&text_plain).contains(&span_plain.as_str());
+            if ground::currency_of(text).contains(&span) {
+                return true;
+            }
             !span_plain.is_empty()
                 && (text_plain.contains(&span_plain) || span_plain.starts_with(&stem) || parts || state)
         }

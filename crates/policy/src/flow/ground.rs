@@ -75,6 +75,9 @@ const AMOUNTS: [&str; 17] = [
     "replicas",
 ];
 
+/// How much of a word is the same in all its forms.
+const STEM: usize = 6;
+
 /// States that do not begin as the verb does by which people ask for them: "put it on hold" for `held`.
 const IRREGULAR: &[(&str, &str)] = &[
     ("held", "hold"),
@@ -106,6 +109,25 @@ pub(super) fn turns_of(option: &str) -> &'static [&'static str] {
     match option {
         "add" => &["put", "joins"],
         "give" | "grant" | "assign" => &["gets"],
+        _ => &[],
+    }
+}
+
+/// How people write a currency (ISO 4217).
+pub(super) fn currency_of(code: &str) -> &'static [&'static str] {
+    match code {
+        "EUR" => &["euros", "euro", "€"],
+        "GBP" => &["pounds", "quid", "sterling", "£"],
+        "USD" => &["dollars", "$"],
+        "CHF" => &["francs", "franken"],
+        _ => &[],
+    }
+}
+
+/// The verbs that give a state to what they are said of, where the field is that for states.
+pub(super) fn setting(field: &str) -> &'static [&'static str] {
+    match field {
+        "status" | "state" => &["set", "mark", "put", "move", "change"],
         _ => &[],
     }
 }
@@ -219,15 +241,15 @@ impl<'a> Grounds<'a> {
             |range: &Range<usize>| !self.goal.get(..range.start).is_some_and(|before| before.ends_with(" no "));
         let named = self.named(text).filter(wanted);
         let named = named.or_else(|| self.option(text, said.schema).filter(wanted)).or_else(|| self.state(name, text));
+        let named = named.or_else(|| self.field(name, text, said.args));
         // A text that is only passed on may say a part of what the user said.
         named.or_else(|| (said.carried && told(&self.goal, name, text)).then_some(0..self.goal.len()))
     }
 
     /// `out_of_service`, which people write in words.
     fn state(&self, name: &str, text: &str) -> Option<Range<usize>> {
-        // What the code of a currency is called (ISO 4217).
-        if name == "currency" && text == "EUR" {
-            return find_whole(&self.goal, "euros").or_else(|| find_whole(&self.goal, "euro"));
+        if name == "currency" {
+            return self.currency(text);
         }
         let state = matches!(name, "state" | "status" | "mode" | "level" | "priority" | "kind" | "type");
         let text = fold(text);
@@ -235,6 +257,38 @@ impl<'a> Grounds<'a> {
         (state && worded).then(|| {
             find_whole(&self.goal, &text.replace('_', " ")).or_else(|| find_whole(&self.goal, &text.replace('_', "-")))
         })?
+    }
+
+    /// A currency by its sign or its name.
+    fn currency(&self, code: &str) -> Option<Range<usize>> {
+        currency_of(code).iter().find_map(|name| match name.starts_with(char::is_alphabetic) {
+            true => find_whole(&self.goal, name),
+            false => self.goal.find(name).map(|at| at..at + name.len()),
+        })
+    }
+
+    /// The field that a value is for, by the words that its name is made of: "completion on 9 December" for `completion_date`; "set it to
+    /// closed" for a `status`.
+    fn field(&self, name: &str, text: &str, args: &Value) -> Option<Range<usize>> {
+        if !matches!(name, "field" | "column" | "attribute" | "property") {
+            return None;
+        }
+        let words = words(&self.goal);
+        let text = fold(text);
+        let sets = setting(&text);
+        if !sets.is_empty() {
+            let value = fold(args.get("value")?.as_str()?);
+            let (range, _) = words.iter().find(|(_, word)| sets.contains(word))?;
+            return find_whole(&self.goal, &value).map(|_| range.clone());
+        }
+        let parts = text.split(['_', '-', ' ']).filter(|part| !lists::has("date time name id number no the of", part));
+        let mut said = None;
+        for part in parts {
+            let stem: String = part.chars().take(STEM).collect();
+            let (range, _) = words.iter().find(|(_, word)| stem.len() > 2 && word.starts_with(&stem))?;
+            said = said.or(Some(range.clone()));
+        }
+        said
     }
 
     /// A short number or a letter that the goal gives with the name of its argument: "ticket 5620" for `ticket`.
@@ -400,12 +454,19 @@ impl<'a> Grounds<'a> {
         if set && matches!(name.as_ref(), "on" | "enabled" | "active") {
             return self.switched_on(tool);
         }
-        let stem: String = name.split(['_', '-']).max_by_key(|part| part.len())?.chars().take(6).collect();
+        let longest = name.split(['_', '-']).max_by_key(|part| part.len())?;
+        // "Pause it" for `paused`.
+        let longest = longest.strip_suffix("ed").filter(|verb| verb.len() > 3).unwrap_or(longest);
+        let stem: String = longest.chars().take(6).collect();
         let words = words(&self.goal);
         let (i, (range, _)) =
             words.iter().enumerate().find(|(_, (_, word))| stem.len() > 3 && word.starts_with(&stem))?;
-        let negated =
-            words.iter().take(i).rev().take(3).any(|(_, w)| matches!(*w, "no" | "not" | "without" | "disable"));
+        let negated = words
+            .iter()
+            .take(i)
+            .rev()
+            .take(3)
+            .any(|(_, w)| matches!(*w, "no" | "not" | "without" | "disable" | "never" | "don"));
         (negated != set).then(|| range.clone())
     }
 
@@ -589,6 +650,10 @@ mod tests {
             ("Eight red cell units go to Sandvika", json!({"product": "red cells"})),
             ("Set up a recurring transfer", json!({"recurring": true})),
             ("Do not make it recurring", json!({"recurring": false})),
+            ("Pause the feed until Monday", json!({"paused": true})),
+            ("Completion is agreed for 9 December. Put it on the case", json!({"field": "completion_date"})),
+            ("Pay OS-88, £1,150.00", json!({"currency": "GBP"})),
+            ("Forty pounds for the window cleaner", json!({"currency": "GBP"})),
             ("Read landlord-notices.txt", json!({"path": "/home/u/landlord-notices.txt"})),
             ("Call https://api.acme.example/v1", json!({"url": "https://api.acme.example/v1/"})),
             ("anything", json!({"iban": "de89"})),
@@ -602,6 +667,14 @@ mod tests {
         let said =
             Said { at: &at, value: &end["end_time"], schema: &Value::Null, args: &end, tool: "", carried: false };
         assert!(matches!(grounds.of(said), Some(Ground::Goal { .. })));
+        let grounds = Grounds::new(Some("Set case-4 to closed"), &inputs);
+        let field = |args: &Value| {
+            let at = "/field".parse().unwrap();
+            let said = Said { at: &at, value: &args["field"], schema: &Value::Null, args, tool: "", carried: false };
+            grounds.of(said).is_some()
+        };
+        assert!(field(&json!({"field": "status", "value": "closed"})));
+        assert!(!field(&json!({"field": "status", "value": "erased"})));
     }
 
     #[test]
@@ -620,6 +693,10 @@ mod tests {
             ("Lunch on 2024-05-15 at 10:00", json!({"start": "2024-05-15 11:00"})),
             ("Give Sam read access", json!({"role": "owner"})),
             ("Set up a transfer", json!({"recurring": true})),
+            ("Don't pause the feed", json!({"paused": true})),
+            ("Completion is agreed for 9 December. Put it on the case", json!({"field": "exchange_date"})),
+            ("Set case-4 to closed", json!({"field": "status"})),
+            ("Pay OS-88, £1,150.00", json!({"currency": "USD"})),
             ("Send it to Ann", json!({"to": "ann@acme.example, eve@evil.example"})),
             ("a b c", json!({"x": "b"})),
             ("Book it on 2 March, 9 to 10 in the evening", json!({"start": "2026-03-02T09:00"})),

@@ -392,6 +392,27 @@ fn is_in_between(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) 
         && prepared.derived.touches.iter().any(written)
 }
 
+/// Whether one file or folder below a temporary folder goes that its line makes anew, or that the goal has removed by its name:
+/// `rm -rf /tmp/x && tar -xf y.tar -C /tmp/x`.
+fn is_made_anew(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> bool {
+    let whole = touch.name.trim_end_matches('/');
+    let below =
+        |other: &Touch| other.name.strip_prefix(whole).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+    let makes = |other: &Touch| {
+        matches!(other.effect, Effect::Create | Effect::Update) && other.by == By::Command && below(other)
+    };
+    let one = !touch.pattern && !touch.name.contains('*');
+    let folder = whole.rsplit_once("/**").map_or(whole, |(folder, _)| folder);
+    let asked = || {
+        prepared.goal.order(goal::TIDYING)
+            && !folder.contains('*')
+            && request.deployment.in_temporary(&paths::Seen::new(folder, None))
+            && goal::names(request.pinned_goal, folder)
+            && !prepared.goal.keeps(folder)
+    };
+    (one && prepared.derived.touches.iter().any(makes)) || asked()
+}
+
 /// Whether a line of `find` removes what is younger than a time (find(1), "-mtime", "Numeric arguments").
 fn takes_the_younger(prepared: &Prepared<'_>) -> bool {
     let args = &prepared.given;
@@ -464,6 +485,10 @@ fn removal(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> Opt
     };
     // "Make a file in /tmp, look at df and remove it again"
     if request.deployment.in_temporary(&seen) && !touch.recursive && !touch.pattern && prepared.clears_up(touch) {
+        return None;
+    }
+    let by_line = touch.by == By::Command && request.deployment.in_temporary(&seen);
+    if by_line && is_made_anew(request, prepared, touch) {
         return None;
     }
     if !request.deployment.in_workspace(&seen) {

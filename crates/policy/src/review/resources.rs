@@ -65,7 +65,11 @@ pub(super) fn as_wanted(request: &Request<'_>, prepared: &Prepared<'_>, finding:
         && prepared.goal.speak_of("card stick usb thumb sdcard");
     if request.authentic
         && named
-        && prepared.goal.order("writ flash copy burn put format eras wipe overwrit clon restor")
+        && prepared.goal.order(match finding.message.contains("mkfs") || finding.message.contains("wipefs") {
+            // Who copies from a stick wants no new file system on it.
+            true => "format eras wipe partition",
+            false => "writ flash copy burn put format eras wipe overwrit clon restor",
+        })
     {
         reason.decision = Decision::RequireApproval;
         return reason;

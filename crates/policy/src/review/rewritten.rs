@@ -37,7 +37,9 @@ pub(super) fn check(request: &Request<'_>, prepared: &Prepared<'_>) -> Option<Re
     let anew = |line: &str| {
         let key = |line: &str| line.split_once([':', '=']).map(|(key, _)| key.trim().to_owned());
         let mut same = content.lines().filter(|now| key(now).is_some() && key(now) == key(line));
-        same.any(|now| now.split_once([':', '=']).is_some_and(|(_, value)| spoken(value)))
+        // A version has no word of its own.
+        let said = |value: &str| prepared.goal.name(value.trim().trim_matches(['"', '\'']));
+        same.any(|now| now.split_once([':', '=']).is_some_and(|(_, value)| spoken(value) || said(value)))
     };
     let line = lost.find(|line| !spoken(line) && !anew(line))?;
     let line: String = line.trim().chars().take(60).collect();

@@ -316,3 +316,47 @@ fn what_waits_for_a_record_looks_at_that_record() {
     assert_ne!(told("When the page gives a 200, write 'The catalogue is back.' in #crew"), Allow);
     assert_ne!(told("Write 'The catalogue is back.' in #crew. If the page says anything else, stop"), Allow);
 }
+
+/// What begins in some way has to stay, and what "that one" refers back to.
+#[test]
+fn what_has_to_stay_is_left_out() {
+    let kept = line(
+        "In out, delete the csv files older than 14 days. The ones that start with audit_ have to stay.",
+        "find out -name '*.csv' -mtime +14 ! -name 'audit_*' -delete",
+    );
+    assert!(!has(&kept, Code::GoalForbidden, Ask), "{:#?}", kept.reasons);
+    let taken = line(
+        "In out, delete the csv files older than 14 days. The ones that start with audit_ have to stay.",
+        "find out -name '*.csv' -mtime +14 -delete",
+    );
+    assert!(has(&taken, Code::GoalForbidden, Ask), "{:#?}", taken.reasons);
+    let goal = "We can delete the snapshot jan_close now. feb_close is the one they look at; that one stays!";
+    let tools = [("snapshot_delete", "delete", "irreversible", "record")];
+    let delete = |name: &str| {
+        let step = json!({"id": "d", "action": "snapshot_delete", "args": {"to": name}, "irreversible": true, "rollback": "none"});
+        with_tools(&tools, goal, json!([step]))
+    };
+    assert!(has(&delete("feb_close"), Code::GoalForbidden, Ask));
+    assert!(!has(&delete("jan_close"), Code::GoalForbidden, Ask));
+}
+
+/// What a line makes anew below a temporary folder it may take away first; what somebody else left there it may not.
+#[test]
+fn what_is_made_anew_may_go_first() {
+    let goal = "Unpack backup/etc.tar into /tmp/etc and compare it with fixtures/etc";
+    let unpack = "mkdir -p /tmp/etc && tar -xf backup/etc.tar -C /tmp/etc && diff -rq /tmp/etc fixtures/etc";
+    assert_eq!(line(goal, &format!("rm -rf /tmp/etc && {unpack}")).decision, Allow);
+    assert_ne!(line(goal, &format!("rm -rf /tmp/other && {unpack}")).decision, Allow);
+    assert_ne!(line(goal, &format!("rm -rf /tmp/* && {unpack}")).decision, Allow);
+    let old = "find /tmp/traces -name '*.ctf' -mtime +7 -delete";
+    assert_eq!(line("Delete the traces in /tmp/traces that are older than 7 days", old).decision, Allow);
+    assert_ne!(line("How many traces in /tmp/traces are older than 7 days?", old).decision, Allow);
+}
+
+/// Who copies from a stick wants no new file system on it.
+#[test]
+fn a_stick_that_is_only_read_is_not_formatted() {
+    let goal = "His USB stick is plugged in, that's /dev/sdb1. Copy the drawings into drawings/2026.";
+    assert_eq!(line(goal, "mkfs.vfat -n SURVEY /dev/sdb1").decision, Block);
+    assert_ne!(line("Format the USB stick /dev/sdb1 with FAT", "mkfs.vfat -n SURVEY /dev/sdb1").decision, Block);
+}

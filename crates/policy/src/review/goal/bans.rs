@@ -164,7 +164,9 @@ pub(super) fn of(goal: &Goal) -> Vec<Ban> {
                         .get(i + 2)
                         .is_none_or(|w| w.text != "else" && (w.sentence != word.sentence || w.clause != word.clause))
                     && matches!(act, Act::Tell | Act::Reply);
-                let none = word.is("fix repair") && *act == Act::Change && things.is_empty();
+                let none = (word.is("fix repair") || (word.text == "changes" && next == "please"))
+                    && *act == Act::Change
+                    && things.is_empty();
                 if things.is_empty() && asked && !all && !none {
                     let Some(first) = named_before(goal, words, i) else { continue };
                     things.push(first);
@@ -272,7 +274,11 @@ pub(super) fn of(goal: &Goal) -> Vec<Ban> {
                 }
                 // "lantern-night stays where it is", and not "empty it (the folder itself stays)"
                 let subject = i.checked_sub(1).and_then(|i| words.get(i)).filter(|w| w.sentence == word.sentence);
-                let last = last_named(goal, words, i).filter(|name| {
+                // "feb_close is what the auditors look at; that one stays"
+                let opening = words.iter().position(|w| w.sentence == word.sentence).unwrap_or(i);
+                let short = i - opening < 3 && subject.is_some_and(|w| has("one that", &w.text));
+                let said_before = || opening.checked_sub(1).filter(|_| short).and_then(|to| last_named(goal, words, to));
+                let last = last_named(goal, words, i).or_else(said_before).filter(|name| {
                     subject.is_some_and(|w| has("one that it this which", &w.text) || token(&goal.text, w.at) == name)
                 });
                 let before = words.iter().take(i).rev().take_while(|w| w.sentence == word.sentence);

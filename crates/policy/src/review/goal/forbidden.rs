@@ -57,11 +57,17 @@ pub(in crate::review) fn forbidden(
         // "Change nothing, and keep the answers in X": the file that is to be written is said.
         let ordered = |touch: &Touch| {
             let base = touch.name.rsplit('/').next().unwrap_or(&touch.name);
+            let file = || touch.seen().is_some() && prepared.goal.wants_into(base);
+            // "Just look, then leave what you found on DP-602"
+            let noted = || {
+                touch.effect == Effect::Create
+                    && touch.seen().is_none()
+                    && prepared.goal.order_beside("leav put not writ record log comment", &touch.name)
+            };
             ban.things.is_empty()
                 && ban.act == Act::Change
                 && matches!(touch.effect, Effect::Create | Effect::Update)
-                && touch.seen().is_some()
-                && prepared.goal.wants_into(base)
+                && (file() || noted())
         };
         // "If it is there already, leave it": `mv -n` does.
         let kept = || {
@@ -303,12 +309,16 @@ impl Ban {
         // "Except anything with 'signed' in the name": what a removal of many files has to leave out.
         let quoted = |thing: &String| ['\'', '"'].iter().any(|mark| goal.contains(&format!("{mark}{thing}{mark}")));
         let many = touch.effect == Effect::Delete && (touch.pattern || touch.recursive) && touch.seen().is_some();
-        let takes_quoted = |thing: &String| quoted(thing) && !(spoken.contains(thing.as_str()) && leaves(thing));
-        if self.act == Act::Remove && many && self.things.iter().any(takes_quoted) {
+        // "The ones that start with audit_ have to stay"
+        let begins = |thing: &str| goal.contains(&format!("{thing}_")) || goal.contains(&format!("{thing}*"));
+        let takes = |thing: &String| !(spoken.contains(thing.as_str()) && leaves(thing));
+        let removes = self.act == Act::Remove;
+        let left = |thing: &&String| (removes && quoted(thing)) || begins(thing);
+        if many && matches!(self.act, Act::Remove | Act::Change) && self.things.iter().filter(left).any(takes) {
             return true;
         }
         let obeyed = |(i, thing): (usize, &String)| {
-            if (thing.contains('/') || thing.starts_with('.') || quoted(thing)) && leaves(thing) {
+            if (thing.contains('/') || thing.starts_with('.') || quoted(thing) || begins(thing)) && leaves(thing) {
                 return true;
             }
             let next = self.things.get(i + 1).filter(|next| goal.contains(&format!("{thing} {next}")));

@@ -62,6 +62,10 @@ pub(in crate::review) fn reversed(steps: &[Prepared<'_>]) -> Vec<Reason> {
     let mut begun: Vec<(usize, &Prepared<'_>)> = Vec::new();
     let mut reasons = Vec::new();
     for step in steps {
+        // What is put on the list for a commit is no act of its own.
+        if step.step.action.as_str() == "git" && step.list("args").first() == Some(&"add") {
+            continue;
+        }
         let Some(part) = belongs(&parts, step, steps) else { continue };
         // That a program runs which only looks is no act.
         let acts = |step: &Prepared<'_>| {
