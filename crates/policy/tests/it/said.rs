@@ -360,3 +360,25 @@ fn a_stick_that_is_only_read_is_not_formatted() {
     assert_eq!(line(goal, "mkfs.vfat -n SURVEY /dev/sdb1").decision, Block);
     assert_ne!(line("Format the USB stick /dev/sdb1 with FAT", "mkfs.vfat -n SURVEY /dev/sdb1").decision, Block);
 }
+
+/// Whoever wants to read what an address says gives it nothing.
+#[test]
+fn what_is_only_read_is_given_nothing() {
+    let request = |goal: &str, method: &str| {
+        let url = "https://hooks.house.example/health";
+        let mut args = json!({"method": method, "url": url});
+        if method == "POST" {
+            args["body"] = json!("{\"enabled\": false}");
+        }
+        decided(goal, json!([{"id": "x", "action": "http_request", "args": args}]))
+    };
+    for goal in [
+        "Save what https://hooks.house.example/health reports into data/status.json",
+        "Is the hook server alive? Ask https://hooks.house.example/health and keep the answer in data/status.json",
+    ] {
+        assert!(!has(&request(goal, "GET"), Code::GoalUnasked, Ask), "{goal}");
+        assert!(has(&request(goal, "POST"), Code::GoalUnasked, Ask), "{goal}");
+    }
+    let goal = "Post {\"enabled\": false} to https://hooks.house.example/health";
+    assert!(!has(&request(goal, "POST"), Code::GoalUnasked, Ask));
+}

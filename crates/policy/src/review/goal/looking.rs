@@ -10,7 +10,7 @@ use super::words::{Word, has};
 use crate::effects::{By, Touch};
 use crate::hosts::Reach;
 use crate::review::Request;
-use crate::review::defaults::{is_product_of, is_scratch};
+use crate::review::defaults::{gets, is_product_of, is_scratch};
 use crate::review::prepare::Prepared;
 
 /// Words that a question or a look begins with beside those for looking.
@@ -27,6 +27,11 @@ const KEEPING: &str = "keep put save store write note file record log export dow
 /// Words that begin a statement, which orders nothing.
 const STATING: &str = "it the this that these those he she they there its their his her our my a an some somebody nobody no not if when \
     once until because as";
+
+/// Words by which something is given to an address, or done there.
+const GIVING: &str = "post send submit push upload trigger call start creat regist notif enabl disabl updat set delet remov add chang restart \
+    reload deploy releas publish book order pay query search login sign log run switch turn rais reset clear renew refresh invalidat purg \
+    open close cancel approv test try hit tell report request make do patch webhook graphql write ping feed load translat convert classify";
 
 /// Programs that queue a job at a cluster.
 const SUBMITTING: &str = "sbatch salloc qsub bsub condor_submit msub llsubmit";
@@ -71,6 +76,19 @@ pub(in crate::review) fn beyond_a_look(request: &Request<'_>, prepared: &Prepare
     if looks && let Some(task) = task_of_console(prepared) {
         let message = format!("`{task}` does something, but the goal only asks to look at something");
         return Some(Reason::ask(Code::GoalUnasked, message).fix("say in the goal what is to be done"));
+    }
+    // "Save what https://desk.house.example/health says": what is only to be read gets nothing.
+    let given = |touch: &&Touch| {
+        touch.by == By::Tool
+            && prepared.step.action.as_str() == "http_request"
+            && !gets(prepared)
+            && !touch.effect.is_harmless()
+            && matches!(touch.kind, TargetKind::Host | TargetKind::Url)
+            && touch.endpoint.as_ref().is_some_and(|at| prepared.goal.only_reads_at(&at.host.to_string()))
+    };
+    if let Some(touch) = prepared.derived.touches.iter().find(given) {
+        let message = format!("{} would be given something, and the goal only wants it read", touch.name);
+        return Some(Reason::ask(Code::GoalUnasked, message).fix("say in the goal what is to be sent there"));
     }
     // What something is compared with or counted in is not to be written.
     let source = |touch: &&Touch| {
@@ -134,6 +152,18 @@ impl Wishes {
             && words.iter().any(|word| has("answer answers respond responds reachable up load loads", &word.text));
         let status = words.iter().any(|word| has("status code", &word.text) && !word.negated);
         answers || status
+    }
+
+    /// Whether it speaks of this host, and nowhere in a sentence that gives something to it or has something done there.
+    fn only_reads_at(&self, host: &str) -> bool {
+        let words = &self.read.words;
+        let host = crate::paths::fold(host);
+        let at = |word: &&Word| super::words::token(&self.read.text, word.at).contains(host.as_ref());
+        let mut named = words.iter().filter(at).peekable();
+        let gives = |place: &Word| {
+            words.iter().any(|word| word.sentence == place.sentence && word.orders() && !word.within && word.is(GIVING))
+        };
+        named.peek().is_some() && !self.speak_of("payload webhook") && !named.any(gives)
     }
 
     /// Whether it has this file only as what something is checked against, or looked for and counted in where another file is to be made.
