@@ -2,6 +2,7 @@
 
 mod carries;
 mod foreign;
+mod helpers;
 mod implant;
 pub(crate) mod make;
 pub(crate) mod playbook;
@@ -427,6 +428,7 @@ impl Machine<'_> {
         self.judge_proxy_settings(name, text);
         self.judge_registries(name, text);
         self.judge_settings(name, text);
+        self.judge_helper(name, text);
         if let Some((kind, message)) = implant::of(name, text) {
             self.find(kind, message);
         }

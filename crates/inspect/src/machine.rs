@@ -361,7 +361,7 @@ impl<'a> Machine<'a> {
     fn may_be_root(&self, word: &Word) -> bool {
         let (Some(Part::Hole { name, .. }), rest) = (word.parts().first(), word.shown()) else { return false };
         let rest = rest.strip_prefix(&format!("${{{name}}}")).unwrap_or("").to_owned();
-        let whole = matches!(rest.as_str(), "/" | "/*" | "/." | "/.*" | "/*.*");
+        let whole = matches!(rest.as_str(), "/" | "/*" | "/." | "/.*" | "/*.*" | "/.." | "/../*");
         let variable = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
             && !name.starts_with(|c: char| c.is_ascii_digit());
         let usual = |name: &str| {

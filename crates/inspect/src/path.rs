@@ -30,6 +30,18 @@ const HARMLESS_DEVICES: &[&str] = &[
     "/dev/tty",
 ];
 
+/// Whether a device is an interface or a terminal, and holds nothing: a serial line, a pseudo-terminal, a virtual console (Linux,
+/// "admin-guide/devices").
+fn is_interface(name: &str) -> bool {
+    let numbered = |start: &str| {
+        name.strip_prefix(start).is_some_and(|rest| !rest.is_empty() && rest.chars().all(|c| c.is_ascii_alphanumeric()))
+    };
+    ["/dev/ttyUSB", "/dev/ttyACM", "/dev/ttyS", "/dev/ttyAMA", "/dev/ttyGS", "/dev/rfcomm", "/dev/pts/", "/dev/cu."]
+        .iter()
+        .any(|start| numbered(start))
+        || name.strip_prefix("/dev/serial/by-").is_some_and(|rest| !rest.contains(['*', '?']))
+}
+
 /// Names of what a system consists of, as patterns end and begin: libraries, parts of the kernel, what it starts with (filesystem
 /// hierarchy standard; systemd.unit(5)).
 const OF_SYSTEM: (&[&str], &[&str]) = (
@@ -302,8 +314,9 @@ pub(crate) fn place(path: &str, home: &str) -> Place {
         _ => {}
     }
     if path.starts_with("/dev/") {
-        let harmless =
-            HARMLESS_DEVICES.contains(&path) || path.starts_with("/dev/fd/") || path.starts_with("/dev/shm/");
+        let harmless = HARMLESS_DEVICES.contains(&path)
+            || ["/dev/fd/", "/dev/shm/"].iter().any(|folder| path.starts_with(folder))
+            || is_interface(path);
         return if harmless { Place::Plain } else { Place::Device };
     }
     if path.starts_with("/proc/") || path.starts_with("/sys/") {

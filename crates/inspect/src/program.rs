@@ -19,6 +19,7 @@ mod handed;
 mod launched;
 mod lines;
 mod live;
+mod looks;
 mod nested;
 mod options;
 mod own;
@@ -36,6 +37,7 @@ mod sources;
 mod special;
 mod spoken;
 mod tasks;
+mod toolchain;
 mod transfer;
 mod verbs;
 mod within;
@@ -129,6 +131,7 @@ impl Machine<'_> {
             .special(base, rest, &stdin)
             .or_else(|| self.shows_disks(base, rest))
             .or_else(|| self.for_each_of(base, rest, &stdin))
+            .or_else(|| self.looks(base, rest))
         {
             return out;
         }
@@ -200,6 +203,7 @@ impl Machine<'_> {
         self.judge_within(base, rest, stdin);
         self.judge_given(base, rest, stdin);
         self.judge_outward(base, rest);
+        self.judge_tools(base, rest);
         self.judge_sources(base, rest);
         self.judge_proxies(base, rest);
         self.git_settings(base, rest);

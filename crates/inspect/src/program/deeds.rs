@@ -281,6 +281,16 @@ impl Machine<'_> {
             self.find(FindingKind::Secret, format!("`{base} {}` prints a credential", words.join(" ")));
             out.sources.insert("secret".to_owned());
         }
+        // What a directory keeps of passwords (RFC 2307; Samba, "samba.schema").
+        let hashed = |word: &String| {
+            let lower = word.to_ascii_lowercase();
+            ["userpassword", "sambantpassword", "sambalmpassword", "unicodepwd", "krbprincipalkey", "ntpwdhistory"]
+                .contains(&lower.as_str())
+        };
+        if base == "ldapsearch" && words.iter().any(hashed) {
+            self.find(FindingKind::Secret, format!("`{base}` shows what a directory keeps of passwords"));
+            out.sources.insert("secret".to_owned());
+        }
         // With all databases go their users with the passwords' hashes (mysqldump(1), pg_dumpall(1)).
         let all = |word: &String| matches!(word.as_str(), "--all-databases" | "-A");
         let dumps = matches!(base, "mysqldump" | "mariadb-dump" | "mysqlpump") && words.iter().any(all)

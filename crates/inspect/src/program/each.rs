@@ -36,7 +36,7 @@ impl Machine<'_> {
     pub(super) fn for_each_of(&mut self, base: &str, rest: &[Word], stdin: &Stream) -> Option<Stream> {
         match base {
             "fd" | "fdfind" => self.found_by_fd(base, rest, stdin),
-            "parallel" => self.in_parallel(rest),
+            "parallel" => self.in_parallel(rest).or_else(|| self.in_parallel_from(rest, stdin)),
             _ => None,
         }
     }
@@ -105,6 +105,52 @@ impl Machine<'_> {
                 format!("{line} {one}")
             };
             out = out.then(self.script(&line, &Stream::unknown()));
+        }
+        Some(out.with_text(None))
+    }
+
+    /// `parallel COMMAND` for each line of its input or of a file, where that lists files (GNU parallel(1), "--arg-file").
+    fn in_parallel_from(&mut self, rest: &[Word], stdin: &Stream) -> Option<Stream> {
+        let mut own = rest;
+        let mut file = None;
+        let mut cut = false;
+        while let [option, more @ ..] = own {
+            let text = option.constant()?;
+            own = match text {
+                "-a" | "--arg-file" => {
+                    file = more.first();
+                    more.get(1..)?
+                }
+                "-0" | "--null" => more,
+                _ if FLAGS.contains(&text) => more,
+                _ if VALUED.contains(&text) => more.get(1..)?,
+                _ if text.starts_with("-j") || text.starts_with("--jobs=") => more,
+                _ if text.starts_with('-') => return None,
+                _ => break,
+            };
+            cut |= matches!(text, "-n" | "-N" | "--max-args");
+        }
+        let plain = |word: &Word| {
+            !word.has_hole()
+                && word.constant().is_some_and(|text| !text.contains([' ', ';', '|', '&', '$', '`', '>', '<', ':']))
+        };
+        if own.is_empty() || cut || !own.iter().all(plain) {
+            return None;
+        }
+        let input = match file {
+            Some(file) => self.read_file(file),
+            None => stdin.clone(),
+        };
+        (!input.listing.is_empty() && input.text.is_none()).then_some(())?;
+        let named = own.iter().any(|word| word.shown().contains('{'));
+        let mut out = Stream::unknown();
+        for one in input.listing.iter().take(MAX_COMMANDS) {
+            let filled = own.iter().map(|word| word.replace("{}", one));
+            let words: Vec<Word> = filled.chain((!named).then(|| one.clone())).collect();
+            if words.iter().any(|word| word.shown().contains('{')) {
+                return None;
+            }
+            out = out.then(self.start(words, Stream::unknown()));
         }
         Some(out.with_text(None))
     }

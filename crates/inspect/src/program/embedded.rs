@@ -35,13 +35,16 @@ impl Machine<'_> {
     pub(super) fn judge_embedded(&mut self, base: &str, rest: &[Word], stdin: &Stream) {
         const EMBEDDING: &str = "latexmk dep composer docker podman nerdctl lftp screen tmux dtach abduco byobu fd fdfind rclone btrfs 7z 7za 7zr \
             7zz userdel deluser etcdctl consul websocat optuna parallel sed gsed awk gawk mawk gdb bun deno ssh kubectl oc unshare runuser \
-            nsenter machinectl lxc incus chroot systemd-run doas restic rustic";
+            nsenter machinectl lxc incus chroot systemd-run doas restic rustic tar gtar bsdtar zip mv gmv rsync borg zfs velero pgbackrest wal-g wal-e \
+            barman ldapdelete";
         self.listens_by_variable(base);
         let instantiates = || rest.iter().any(|word| word.prefix().contains("_target_="));
         if !(has(EMBEDDING, base) || draws(base) || instantiates()) {
             return;
         }
         let words: Vec<String> = rest.iter().map(Word::shown).collect();
+        self.keeps_nothing(base, &words);
+        self.removes_backups(base, &words);
         let after = |option: &str| {
             let at = words.iter().position(|word| word == option)?;
             words.get(at + 1).cloned()

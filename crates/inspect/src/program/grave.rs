@@ -121,6 +121,7 @@ impl Machine<'_> {
         let takes = |word: &String| {
             let verb = |word: &str| super::verbs::verb(word) == Some(Effect::Delete);
             verb(word)
+                || word == "forget"
                 || word.split_once('-').is_some_and(|(first, _)| verb(first))
                 || word == "rb"
                 || word == "--delete"
@@ -202,6 +203,12 @@ impl Machine<'_> {
             }
             "gcloud" | "gsutil" => first("ls") || (first("projects") && has("list")),
             "az" => first("group") && has("list"),
+            "restic" | "rustic" => {
+                let narrowed =
+                    |word: &String| ["--tag", "--host", "--path", "-H", "--latest"].iter().any(|o| word.starts_with(o));
+                has("snapshots") && !words.iter().any(narrowed)
+            }
+            "borg" | "zfs" => first("list"),
             _ if base.starts_with("kafka-topics") => has("--list"),
             _ => false,
         };
@@ -249,12 +256,17 @@ impl Machine<'_> {
             return;
         }
         let cwd = format!("{}/", self.context.cwd.trim_end_matches('/'));
+        let home = self.context.home.trim_end_matches('/').to_owned();
         let fetched = self.files.iter().filter(|(_, file)| file.remote).map(|(path, _)| path);
         let named = fetched.chain(&self.unpacked).chain(&self.cloned).find(|path| {
             let short = path.strip_prefix(cwd.as_str()).unwrap_or(path);
             let folder = short.rsplit_once('/').map_or("", |(folder, _)| folder);
+            let spelled = path.strip_prefix(home.as_str());
             let told = |text: &String| {
                 text.contains(short)
+                    || spelled.is_some_and(|rest| {
+                        ["~", "$HOME", "${HOME}"].iter().any(|own| text.contains(&format!("{own}{rest}")))
+                    })
                     || (folder.len() > 1 && text.trim_end_matches('/').ends_with(folder) && !text.contains(' '))
             };
             short.len() > 3 && self.later.iter().any(told)

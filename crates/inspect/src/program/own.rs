@@ -129,13 +129,16 @@ impl Machine<'_> {
     /// starts is the catalogue's to say.
     pub(super) fn with_limits(&mut self, rest: &[Word], stdin: &Stream) -> Option<Stream> {
         let mut rest = rest;
-        let (mut user, mut scope) = (false, false);
+        let (mut user, mut scope, mut here) = (false, false, false);
         while let [word, more @ ..] = rest {
             let text = word.constant()?;
             rest = more;
             match text {
                 "--user" => user = true,
-                "--scope" => scope = true,
+                "--scope" => (scope, here) = (true, true),
+                // What it says comes here, and it ends before the line goes on.
+                "--pipe" | "-P" | "--pty" | "-t" | "--wait" => scope = true,
+                "-d" | "--same-dir" => here = true,
                 "-q" | "--quiet" | "-G" | "--collect" => {}
                 "-p" | "--property" => {
                     let (value, more) = rest.split_first()?;
@@ -148,13 +151,29 @@ impl Machine<'_> {
                 }
                 _ if text.starts_with('-') => return None,
                 _ => {
-                    return (user && scope).then(|| {
-                        self.start(std::iter::once(word.clone()).chain(rest.iter().cloned()).collect(), stdin.clone())
-                    });
+                    let words = std::iter::once(word.clone()).chain(rest.iter().cloned()).collect();
+                    return (user && scope).then(|| self.as_unit(words, here, stdin));
                 }
             }
         }
-        (user && scope && !rest.is_empty()).then(|| self.start(rest.to_vec(), stdin.clone()))
+        (user && scope && !rest.is_empty()).then(|| self.as_unit(rest.to_vec(), here, stdin))
+    }
+
+    /// A program that the manager of the user starts begins in the home folder, unless it is told to stay here.
+    fn as_unit(&mut self, mut words: Vec<Word>, here: bool, stdin: &Stream) -> Stream {
+        if here {
+            return self.start(words, stdin.clone());
+        }
+        if let Some(program) = words.first_mut().filter(|program| program.shown().contains('/'))
+            && let [path] = self.paths(program).as_slice()
+        {
+            *program = Word::text(path.as_str());
+        }
+        let before = self.scope.clone();
+        self.scope.change_folder(vec![self.context.home.clone()]);
+        let out = self.start(words, stdin.clone());
+        self.scope = before;
+        out
     }
 
     /// `rsync --delete FROM TO` between folders of this machine: what is in the one and not in the other goes (rsync(1)).

@@ -145,6 +145,7 @@ impl Machine<'_> {
             return;
         }
         let program = value.split_whitespace().next().unwrap_or("");
+        self.runs_later(value);
         let installed = super::PROGRAM_FOLDERS.iter().any(|folder| program.starts_with(folder));
         if program.contains('/') && !installed {
             self.find(FindingKind::LoadsCode, format!("{name} has {program} run what is built"));

@@ -46,4 +46,91 @@ impl Machine<'_> {
             self.find(FindingKind::DestroysDatabase, format!("`{base}` removes every key"));
         }
     }
+
+    /// What is taken away and put where nothing keeps it: an archive, a copy or a name that is `/dev/null` (tar(1), "--remove-files"; zip(1),
+    /// "-m"; 7z, "-sdel"; rsync(1), "--remove-source-files"; mv(1)).
+    pub(super) fn keeps_nothing(&mut self, base: &str, words: &[String]) {
+        const NOWHERE: &str = "/dev/null";
+        let said = |names: &[&str]| words.iter().any(|word| names.contains(&word.as_str()));
+        let short = |letter: char| {
+            words.iter().any(|word| word.starts_with('-') && !word.starts_with("--") && word.contains(letter))
+        };
+        let takes = match base {
+            "tar" | "gtar" | "bsdtar" => said(&["--remove-files"]),
+            "zip" => short('m') || said(&["--move"]),
+            "rsync" => said(&["--remove-source-files", "--remove-sent-files"]),
+            "mv" | "gmv" => {
+                words.last().is_some_and(|to| to == NOWHERE) || said(&["-t/dev/null", "--target-directory=/dev/null"])
+            }
+            _ if base.starts_with("7z") => said(&["-sdel"]),
+            _ => false,
+        };
+        let nowhere = words.iter().any(|word| word.ends_with(NOWHERE));
+        if takes && nowhere {
+            self.find(FindingKind::HistoryLoss, format!("`{base} {}` takes away what nothing keeps", words.join(" ")));
+        }
+    }
+
+    /// All that was ever saved of something: a whole store of backups, a file system with all below it, each snapshot (the manuals of
+    /// BorgBackup, restic, ZFS, Velero, pgBackRest, WAL-G and Barman); a whole directory (ldapdelete(1), "-r").
+    pub(super) fn removes_backups(&mut self, base: &str, words: &[String]) {
+        let said = |names: &[&str]| words.iter().any(|word| names.contains(&word.as_str()));
+        if said(&["-n", "--dry-run", "-nv", "-nvr", "-rnv", "-nr", "-rn"]) {
+            return;
+        }
+        let verb = words.iter().find(|word| !word.starts_with('-')).map_or("", String::as_str);
+        let kept = || words.iter().filter_map(|word| word.strip_prefix("--keep-"));
+        let all = match base {
+            // Without the name of an archive it is the store that is meant.
+            "borg" => match verb {
+                "delete" => {
+                    !words.iter().any(|word| word.contains("::"))
+                        && !said(&[
+                            "-a",
+                            "-P",
+                            "--glob-archives",
+                            "--match-archives",
+                            "--prefix",
+                            "--first",
+                            "--last",
+                            "--cache-only",
+                        ])
+                }
+                "prune" => kept().count() > 0 && kept().all(|keep| keep == "none" || keep.ends_with("=0")),
+                _ => false,
+            },
+            "restic" | "rustic" => verb == "forget" && said(&["--unsafe-allow-remove-all"]),
+            "zfs" => {
+                verb == "destroy"
+                    && words.iter().any(|word| is_recursive(word))
+                    && !words.iter().any(|word| word.contains('@'))
+            }
+            "velero" => said(&["delete"]) && said(&["backup", "backups"]) && said(&["--all"]),
+            "pgbackrest" => said(&["stanza-delete"]),
+            "wal-g" | "wal-e" => said(&["delete"]) && said(&["everything"]),
+            "barman" => verb == "delete" && said(&["all"]),
+            "ldapdelete" => words.iter().any(|word| is_recursive(word)) && words.iter().any(|word| is_base(word)),
+            _ => false,
+        };
+        if all {
+            self.find(
+                FindingKind::DestroysDatabase,
+                format!("`{base} {}` takes away all that is kept there", words.join(" ")),
+            );
+        }
+    }
+}
+
+/// Whether flags of one letter say that all below is meant.
+fn is_recursive(word: &str) -> bool {
+    word.strip_prefix('-').is_some_and(|flags| !flags.starts_with('-') && flags.len() < 5 && flags.contains(['r', 'R']))
+}
+
+/// Whether a name is that of a directory's base, and of nothing in it (RFC 2247).
+fn is_base(name: &str) -> bool {
+    let part = |part: &str| {
+        let kind = part.split('=').next().unwrap_or("").trim().to_ascii_lowercase();
+        part.contains('=') && matches!(kind.as_str(), "dc" | "o" | "c")
+    };
+    name.contains('=') && name.split(',').all(part)
 }

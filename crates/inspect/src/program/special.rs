@@ -56,6 +56,7 @@ impl Machine<'_> {
             "dd" => self.dd(rest, stdin),
             "tar" | "gtar" | "bsdtar" => self.tar(rest, stdin),
             "basename" | "dirname" => return super::own::part_of_name(name, rest),
+            "realpath" | "readlink" | "grealpath" | "greadlink" => return self.whole_path(name, rest),
             "seq" => return numbers(rest),
             "ansible" => return self.ad_hoc(rest, stdin),
             "split" | "gsplit" => return self.split_into(name, rest, stdin),

@@ -104,6 +104,10 @@ impl Machine<'_> {
             }
             return;
         }
+        if let Some(line) = value.filter(|_| name.ends_with("url")).and_then(|value| value.strip_prefix("ext::")) {
+            self.by_helper(&name, line);
+            return;
+        }
         let runs = GIT_RUNS.iter().any(|run| name.starts_with(run))
             || GIT_RUNS_ENDS.iter().any(|end| name.ends_with(end) && name.matches('.').count() >= 2)
             || name.starts_with("pager.");
@@ -124,6 +128,19 @@ impl Machine<'_> {
         }
         if runs && !harmless {
             self.find(FindingKind::LoadsCode, format!("the git setting {text} decides which code runs"));
+        }
+    }
+
+    /// A command in the place of a connection: its words are separated by blanks, of which one behind `%` is a part of a word
+    /// (git-remote-ext(1)).
+    fn by_helper(&mut self, name: &str, line: &str) {
+        let words: Vec<String> =
+            line.replace("% ", "\0").split(' ').map(|word| word.replace('\0', " ").replace("%%", "%")).collect();
+        self.find(FindingKind::LoadsCode, format!("the git setting {name} has `{}` run", words.join(" ")));
+        for inner in
+            [crate::shell::argv(&words, self.context), crate::shell::shell(&line.replace("% ", " "), self.context)]
+        {
+            self.absorb_grave(inner);
         }
     }
 
@@ -318,7 +335,20 @@ impl Machine<'_> {
                 let held = self.read_file(&file);
                 doing.sent = Some(doing.sent.take().unwrap_or_else(Stream::empty).then(held));
             }
-            "-" | "STDIO" | "STDIN" | "STDOUT" | "STDERR" | "PTY" | "PIPE" | "FD" => {}
+            "-" | "STDIO" | "STDIN" | "STDOUT" | "STDERR" | "PIPE" | "FD" => {}
+            // A terminal of this machine, under the name that is asked for.
+            own if own == "PTY" || own.starts_with("PTY,") => {
+                let link = text.split(',').find_map(|option| option.strip_prefix("link="));
+                if let Some(link) = link.filter(|link| !link.is_empty()) {
+                    self.touch_path(Effect::Create, &Word::text(link), false);
+                }
+            }
+            // Behind a socket of the machine's own is whoever rules it.
+            "UNIX-LISTEN" | "UNIX-L" | "UNIX-CONNECT" | "UNIX-CLIENT" | "UNIX"
+                if body.starts_with("/tmp/") || !body.starts_with(['/', '~', '$']) =>
+            {
+                self.touch_path(Effect::Update, &Word::text(body), false);
+            }
             _ if kind.to_ascii_uppercase().contains("LISTEN") => {
                 self.touch_other(Effect::Send, TargetKind::Host, format!("localhost:{body}"));
             }

@@ -12,7 +12,11 @@ impl Machine<'_> {
                 matches!(word.parts(), [Part::Text(slash), Part::Hole { name, .. }, ..] if slash == "/" && name == "PATH")
             }
             ("GOFLAGS", Variable::Scalar(word)) => word.constant().is_some_and(only_builds),
-            (_, Variable::Scalar(word)) if COMPILERS.contains(&name) => word.constant().is_some_and(is_compiler),
+            (_, Variable::Scalar(word))
+                if COMPILERS.contains(&name) || (is_of_cargo(name) && !name.ends_with("_RUNNER")) =>
+            {
+                word.constant().is_some_and(is_compiler)
+            }
             (_, Variable::Scalar(word)) if word.known().is_some_and(|value| only_shapes(name, &value)) => true,
             _ => !loads_code(name),
         };
@@ -287,9 +291,20 @@ fn is_of_ansible(name: &str) -> bool {
     })
 }
 
+/// Variables in the place of Cargo's settings that name a program (The Cargo Book, "Configuration", "Environment variables").
+fn is_of_cargo(name: &str) -> bool {
+    name.strip_prefix("CARGO_").is_some_and(|rest| {
+        (rest.starts_with("TARGET_") && (rest.ends_with("_RUNNER") || rest.ends_with("_LINKER")))
+            || (rest.starts_with("BUILD_RUSTC") && !rest.ends_with("FLAGS"))
+    })
+}
+
 fn loads_code(name: &str) -> bool {
     !HARMLESS.contains(&name)
-        && (is_of_ansible(name) || LOADING.contains(&name) || LOADING_PREFIXES.iter().any(|p| name.starts_with(p)))
+        && (is_of_ansible(name)
+            || is_of_cargo(name)
+            || LOADING.contains(&name)
+            || LOADING_PREFIXES.iter().any(|p| name.starts_with(p)))
 }
 
 /// Whether a variable of those holds what loads nothing but the project's own code, or only says how something is built or shown
@@ -329,6 +344,13 @@ fn only_shapes(name: &str, value: &str) -> bool {
         "PYTHONPATH" | "NODE_PATH" | "PERL5LIB" | "RUBYLIB" | "LUA_PATH" | "R_LIBS" | "R_LIBS_USER"
         | "JULIA_LOAD_PATH" => value.split([':', ';']).all(own),
         _ if is_of_ansible(name) => value.split(':').all(own),
+        // A program of the project's is run as any other of its programs; an emulator only runs what was built.
+        _ if is_of_cargo(name) && name.ends_with("_RUNNER") => {
+            words()
+                .next()
+                .is_some_and(|word| word.starts_with("qemu-") || matches!(word, "wine" | "wine64" | "probe-rs"))
+                || (value.contains('/') && words().count() == 1 && own(value))
+        }
         "PYTHONWARNINGS" => value.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, ':' | '_' | ',')),
         "JAVA_TOOL_OPTIONS" | "JDK_JAVA_OPTIONS" | "_JAVA_OPTIONS" | "MAVEN_OPTS" | "GRADLE_OPTS" | "SBT_OPTS" => {
             words().all(|word| {

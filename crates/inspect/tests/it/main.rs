@@ -12,4 +12,5 @@ mod hidden_ends;
 mod ordinary;
 mod roundabout;
 mod told;
+mod tools;
 mod written;
