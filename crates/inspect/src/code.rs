@@ -5,6 +5,7 @@ mod applied;
 mod arguments;
 mod brought;
 mod calls;
+mod composed;
 mod does;
 mod ends;
 mod fold;
@@ -27,6 +28,7 @@ mod stored;
 mod sums;
 mod words;
 
+pub(crate) use composed::texts_of;
 use countersign_plan::inspection::Context;
 pub(crate) use countersign_plan::inspection::Language;
 use countersign_plan::tool::Effect;
@@ -67,6 +69,7 @@ impl Machine<'_> {
             Language::PowerShell => self.powershell(text),
             Language::Other => self.other_code(text),
             Language::Python | Language::Perl | Language::Ruby | Language::Node | Language::Php | Language::Lua => {
+                self.judge_composed(language, text);
                 self.calls_of(language, text);
             }
         }

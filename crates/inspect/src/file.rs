@@ -6,6 +6,7 @@ mod helpers;
 mod implant;
 pub(crate) mod make;
 pub(crate) mod playbook;
+mod recipes;
 mod runners;
 pub(crate) mod scratch;
 mod settings;
@@ -383,18 +384,37 @@ fn of_workflow(text: &str) -> Vec<String> {
 }
 
 /// A value without its quotes; an expression of the service is a variable, and one that gives a secret says so.
-fn plain(value: &str) -> String {
+pub(crate) fn plain(value: &str) -> String {
     let quoted = |mark: char| value.strip_prefix(mark).and_then(|rest| rest.strip_suffix(mark));
     let mut rest = quoted('"').or_else(|| quoted('\'')).unwrap_or(value);
     let mut out = String::new();
     while let Some((before, after)) = rest.split_once("${{") {
         let (expression, after) = after.split_once("}}").unwrap_or((after, ""));
         out.push_str(before);
-        out.push_str(&of_service(expression));
+        let value = of_service(expression);
+        // It stands there before any shell reads the line, whatever quotes are around it.
+        match is_within_quote(&out) {
+            true => out.push_str(&format!("'\"{value}\"'")),
+            false => out.push_str(&value),
+        }
         rest = after;
     }
     out.push_str(rest);
     out
+}
+
+/// Whether a line has a single quote open at its end.
+fn is_within_quote(line: &str) -> bool {
+    let (mut single, mut double) = (false, false);
+    for c in line.chars() {
+        match c {
+            '\'' if !double => single = !single,
+            '"' if !single => double = !double,
+            '\n' => (single, double) = (false, false),
+            _ => {}
+        }
+    }
+    single
 }
 
 /// What an expression of a service stands for: a token by the name that tells whose it is, a secret, or something else. All secrets
@@ -421,7 +441,14 @@ impl Machine<'_> {
         if self.depth >= crate::machine::MAX_DEPTH || name.starts_with("/dev/") {
             return;
         }
-        let Some(text) = data.text.as_deref().filter(|text| !text.trim().is_empty()) else { return };
+        // Of what runs by itself, the parts that are known may be enough.
+        let parts = || data.parts.join("\n");
+        let joined =
+            if data.text.is_none() && runs_by_itself(name, &self.context.home) { parts() } else { String::new() };
+        let text = data.text.as_deref().unwrap_or(&joined);
+        if text.trim().is_empty() {
+            return;
+        }
         if runs_by_itself(name, &self.context.home) || embedded(name, text).is_some() {
             self.runs_later(text);
         }

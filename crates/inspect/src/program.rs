@@ -113,6 +113,7 @@ impl Machine<'_> {
             || PROGRAM_FOLDERS.iter().any(|folder| name.strip_prefix(folder).is_some_and(|rest| !rest.contains('/')));
         let mut out =
             if installed { self.installed(name, base, rest, stdin) } else { self.by_path(word, name, rest, stdin) };
+        self.prints_constants(base, rest, &mut out);
         self.prints_what_it_reads(base, words.get(1..).unwrap_or_default(), since, &mut out);
         self.by = before;
         self.depth -= 1;

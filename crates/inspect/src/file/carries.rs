@@ -38,9 +38,17 @@ const REQUESTS: &[&str] = &[
     "URLSession",
 ];
 
+/// Programs by whose arguments something goes out.
+const TALKING: &[&str] = &[
+    "nslookup", "dig", "host", "drill", "getent", "ping", "curl", "wget", "nc", "ncat", "socat", "scp", "ssh", "rsync",
+    "sftp", "ftp",
+];
+
 /// Files with secrets whose names stand in a code beside a host and what talks to it.
 pub(super) fn sends_secrets(text: &str, context: &Context, out: &mut Inspection) {
-    if !CONNECTS.iter().chain(REQUESTS).any(|call| text.contains(call)) {
+    // A program that is started talks as well.
+    let talks = TALKING.iter().any(|program| text.contains(&format!("\"{program}\"")));
+    if !talks && !CONNECTS.iter().chain(REQUESTS).any(|call| text.contains(call)) {
         return;
     }
     let quoted: Vec<&str> =
@@ -52,6 +60,17 @@ pub(super) fn sends_secrets(text: &str, context: &Context, out: &mut Inspection)
     };
     let host =
         quoted.iter().find(is_host).map(|word| crate::host::read(word).name.unwrap_or_else(|| (*word).to_owned()));
+    // `{}.h.example`: a name of which the first part is filled in.
+    let named = |word: &&&str| {
+        let tail = word.rsplit('}').next().unwrap_or(word).trim_start_matches('.');
+        word.contains('}')
+            && tail.contains('.')
+            && tail.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-'))
+    };
+    let host = host.or_else(|| {
+        let found = quoted.iter().filter(|_| talks).find(named)?;
+        found.rsplit('}').next().map(|tail| tail.trim_start_matches('.').to_owned())
+    });
     let Some(host) = host.filter(|host| !crate::host::is_local(host)) else { return };
     if whole.iter().any(|call| text.contains(call)) {
         out.flow(countersign_plan::inspection::Flow { from: "env".to_owned(), to: host.clone() });

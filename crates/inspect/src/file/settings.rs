@@ -12,7 +12,7 @@ use crate::machine::Machine;
 const MAX_FILES: usize = 16;
 
 /// The most texts of a file that are read as lines of a shell.
-const MAX_TEXTS: usize = 64;
+pub(super) const MAX_TEXTS: usize = 64;
 
 /// What such a line has: without any of it nothing in it is grave.
 const TELLING: &[&str] = &[
@@ -48,7 +48,10 @@ pub(super) fn of(name: &str, text: &str, context: &Context) -> Option<Inspection
         _ if recipe => {
             let code = between(text, "${@", '}').replace("bb.process.run(", "os.system(");
             grave(&mut out, crate::code::code(Language::Python, &code, context));
+            super::recipes::of_recipe(&mut out, text, context);
         }
+        // What connects, and where plugins lie (Ansible Configuration Settings).
+        "cfg" if lower == "ansible.cfg" => {}
         _ if lower.starts_with("kconfig") => {
             for line in between(text, "$(shell,", ')').lines().take(MAX_TEXTS) {
                 grave(&mut out, crate::shell::shell(line, context));
@@ -57,7 +60,7 @@ pub(super) fn of(name: &str, text: &str, context: &Context) -> Option<Inspection
         _ if matches!(lower.as_str(), ".gdbinit" | "gdbinit") || suffix == "gdb" => {
             of_debugger(&mut out, text, context)
         }
-        _ if cmake => of_cmake(&mut out, text, context),
+        _ if cmake => super::recipes::of_cmake(&mut out, text, context),
         _ if workflow => grave(&mut out, crate::code::code(Language::Other, text, context)),
         "csproj" | "fsproj" | "vbproj" | "proj" | "props" | "targets" => of_msbuild(&mut out, text, context),
         // wg-quick(8): lines that run when the interface comes and goes.
@@ -160,60 +163,6 @@ fn of_debugger(out: &mut Inspection, text: &str, context: &Context) {
     grave(out, crate::code::code(Language::Python, &python, context));
 }
 
-/// What a script of CMake starts, and what it writes where something believes it (CMake manual, "execute_process", "file(APPEND)").
-fn of_cmake(out: &mut Inspection, text: &str, context: &Context) {
-    let mut names: Vec<(String, String)> = Vec::new();
-    let filled = |text: &str, names: &[(String, String)]| {
-        let text = text.replace("$ENV{HOME}", &context.home);
-        names.iter().rev().fold(text, |text, (name, value)| text.replace(&format!("${{{name}}}"), value))
-    };
-    let mut fetched: Vec<String> = Vec::new();
-    // One command after the other: `set(NAME VALUE)`, `file(GLOB NAME PATTERNS)`, what goes, what is fetched, what is then read as code.
-    for call in text.split(')').take(MAX_TEXTS * 4) {
-        let Some((command, given)) = call.rsplit_once('(') else { continue };
-        let command = command.trim().rsplit(char::is_whitespace).next().unwrap_or("").to_ascii_lowercase();
-        let given = filled(given.trim(), &names);
-        let mut words = given.splitn(3, char::is_whitespace);
-        let (first, second, rest) =
-            (words.next().unwrap_or(""), words.next().unwrap_or(""), words.next().unwrap_or(""));
-        match (command.as_str(), first) {
-            ("set", _) if names.len() < MAX_TEXTS => {
-                names.push((first.to_owned(), format!("{second} {rest}").trim().trim_matches('"').to_owned()));
-            }
-            ("file", "GLOB" | "GLOB_RECURSE") if names.len() < MAX_TEXTS => {
-                names.push((second.to_owned(), rest.replace('"', "")));
-            }
-            ("file", "REMOVE" | "REMOVE_RECURSE") => {
-                grave(out, crate::shell::shell(&format!("rm -rf {second} {rest}"), context));
-            }
-            ("file", "DOWNLOAD") => {
-                fetched.push(rest.split_whitespace().next().unwrap_or("").trim_matches('"').to_owned());
-            }
-            ("include", path) if fetched.iter().any(|known| known == path.trim_matches('"')) => {
-                let message = format!("a script of CMake reads {path} as code, which it has fetched");
-                out.find(FindingKind::DownloadAndExecute, None, message);
-            }
-            _ => {}
-        }
-    }
-    for call in text.split("COMMAND").skip(1).take(MAX_TEXTS) {
-        let line = call.split([')', '\n']).next().unwrap_or("").replace("$ENV{HOME}", &context.home);
-        grave(out, crate::shell::shell(&line, context));
-    }
-    for call in ["file(APPEND", "file(WRITE"] {
-        for after in text.split(call).skip(1).take(MAX_TEXTS) {
-            let mut quoted = after.split('"').skip(1).step_by(2);
-            let (Some(path), Some(body)) = (quoted.next(), quoted.next()) else { continue };
-            let path = path.replace("$ENV{HOME}", &context.home);
-            if super::runs_by_itself(&path, &context.home) {
-                let mut inner = super::file(&path, &body.replace("\\n", "\n"), context);
-                inner.find(FindingKind::OpensToAnybody, None, format!("{path} would be written by a script of CMake"));
-                grave(out, inner);
-            }
-        }
-    }
-}
-
 impl Machine<'_> {
     /// What the line wrote and a program runs as a part of the project, or of what it is given.
     pub(crate) fn runs_written(&mut self, among: &dyn Fn(&str) -> bool) {
@@ -247,7 +196,7 @@ pub(crate) fn lines_of_settings(text: &str, context: &Context) -> Inspection {
 }
 
 /// Takes over what is grave, whom it talks to and with what.
-fn grave(out: &mut Inspection, inner: Inspection) {
+pub(super) fn grave(out: &mut Inspection, inner: Inspection) {
     let found = inner.findings.into_iter().filter(|finding| super::is_grave(finding.kind));
     out.findings.extend(found);
     out.touches.extend(inner.touches.into_iter().filter(|touch| touch.kind == TargetKind::Host));

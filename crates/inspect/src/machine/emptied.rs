@@ -130,6 +130,7 @@ fn guard(message: &str) -> Option<&'static str> {
         "spctl",
         "csrutil",
         "firewalld",
+        "nftables",
         "protection",
         "scanning",
     ];

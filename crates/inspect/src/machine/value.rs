@@ -364,7 +364,7 @@ impl Stream {
     }
 
     /// Keeps the constant parts of data that is not constant as a whole.
-    fn keep(&mut self, parts: impl IntoIterator<Item = String>) {
+    pub(crate) fn keep(&mut self, parts: impl IntoIterator<Item = String>) {
         let room = MAX_PARTS.saturating_sub(self.parts.len());
         self.parts.extend(parts.into_iter().filter(|part| !part.is_empty()).take(room));
     }

@@ -9,6 +9,13 @@ use crate::machine::{Machine, Stream, Word};
 /// The most files that the server is told to write.
 const MAX_FILES: usize = 8;
 
+/// Whether statements name what a server keeps of its users' passwords (PostgreSQL, "pg_authid", "pg_shadow"; MySQL, "Grant Tables"; SQL
+/// Server, "sys.sql_logins"; Oracle, "SYS.USER$").
+pub(super) fn keeps_passwords(text: &str) -> bool {
+    let lower = text.to_ascii_lowercase();
+    ["pg_shadow", "pg_authid", "mysql.user", "sys.sql_logins", "sys.user$"].iter().any(|name| lower.contains(name))
+}
+
 impl Machine<'_> {
     /// Files that a statement has the server write, without which it is read on (MySQL Reference Manual, "SELECT ... INTO Statement").
     fn without_files(&mut self, text: &str) -> Option<String> {
@@ -113,6 +120,11 @@ impl Machine<'_> {
             let line = line.strip_prefix('\'').and_then(|line| line.strip_suffix('\'')).unwrap_or(&line);
             // What it is given are rows, which may be a text to decode.
             let inner = crate::shell::shell(&format!("echo WA== | {line}"), self.context);
+            let sent = inner.touches.iter().filter(|touch| keeps_passwords(text) && touch.effect == Effect::Send);
+            sent.map(|touch| touch.name.clone())
+                .collect::<Vec<_>>()
+                .iter()
+                .for_each(|host| self.leaves("secret", host));
             self.absorb_grave(inner);
         }
         let lower = text.to_ascii_lowercase();

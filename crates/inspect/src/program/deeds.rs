@@ -281,6 +281,10 @@ impl Machine<'_> {
             self.find(FindingKind::Secret, format!("`{base} {}` prints a credential", words.join(" ")));
             out.sources.insert("secret".to_owned());
         }
+        let clients = matches!(base, "psql" | "mysql" | "mariadb" | "sqlcmd" | "usql");
+        if clients && words.iter().any(|word| super::client::keeps_passwords(word)) {
+            out.sources.insert("secret".to_owned());
+        }
         // What a directory keeps of passwords (RFC 2307; Samba, "samba.schema").
         let hashed = |word: &String| {
             let lower = word.to_ascii_lowercase();

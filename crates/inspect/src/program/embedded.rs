@@ -36,13 +36,16 @@ impl Machine<'_> {
         const EMBEDDING: &str = "latexmk dep composer docker podman nerdctl lftp screen tmux dtach abduco byobu fd fdfind rclone btrfs 7z 7za 7zr \
             7zz userdel deluser etcdctl consul websocat optuna parallel sed gsed awk gawk mawk gdb bun deno ssh kubectl oc unshare runuser \
             nsenter machinectl lxc incus chroot systemd-run doas restic rustic tar gtar bsdtar zip mv gmv rsync borg zfs velero pgbackrest wal-g wal-e \
-            barman ldapdelete";
+            barman ldapdelete systemctl service rc-service rc-update sv chkconfig";
         self.listens_by_variable(base);
         let instantiates = || rest.iter().any(|word| word.prefix().contains("_target_="));
         if !(has(EMBEDDING, base) || draws(base) || instantiates()) {
             return;
         }
         let words: Vec<String> = rest.iter().map(Word::shown).collect();
+        if matches!(base, "mv" | "gmv") {
+            self.takes_place(rest);
+        }
         self.keeps_nothing(base, &words);
         self.removes_backups(base, &words);
         let after = |option: &str| {
@@ -76,6 +79,9 @@ impl Machine<'_> {
             "screen" | "tmux" | "dtach" | "abduco" | "byobu" => self.in_a_terminal(&words),
             "fd" | "fdfind" => self.for_each_found(&words),
             "rclone" | "btrfs" | "7z" | "7za" | "7zr" | "7zz" => self.removes_folders(base, &words),
+            "systemctl" | "service" | "rc-service" | "rc-update" | "sv" | "chkconfig" => {
+                self.stops_guards(base, &words)
+            }
             "userdel" | "deluser" => self.removes_user(base, &words),
             "etcdctl" | "consul" => self.removes_all_keys(base, &words),
             "restic" | "rustic" => self.reaches_by(&words),

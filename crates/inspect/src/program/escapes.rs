@@ -5,6 +5,7 @@
 use countersign_plan::tool::Effect;
 
 use super::tasks::has;
+use crate::code::Language;
 use crate::machine::{Machine, Stream, Word};
 
 /// Programs in which a command that begins with `!`, or with a word for it, is a line for a shell.
@@ -58,6 +59,12 @@ impl Machine<'_> {
                 let texts = rest.iter().filter_map(Word::constant).chain(stdin.known());
                 let called = texts.map(|text| crate::file::between(text, "syscmd(", ')').replace(['`', '\''], ""));
                 called.filter(|line| !line.is_empty()).collect()
+            }
+            "vim" | "vi" | "nvim" | "view" | "gvim" | "ex" => {
+                let texts = told(rest, &Stream::empty());
+                texts.iter().for_each(|text| self.code_of_vim(text));
+                self.scripts_of_vim(rest);
+                texts.iter().flat_map(|text| called_by_vim(text)).collect()
             }
             "sshfs" | "unison" => rest
                 .windows(2)
@@ -121,6 +128,30 @@ impl Machine<'_> {
         };
         for line in lines.iter().take(MAX_LINES) {
             self.script(line, &Stream::unknown());
+        }
+    }
+
+    /// `py3 CODE`, `lua CODE`, `perl CODE`, `ruby CODE` among the commands of Vim (its manual, "if_pyth", "if_lua", "if_perl", "if_ruby").
+    fn code_of_vim(&mut self, text: &str) {
+        let Some((word, code)) = text.trim().trim_start_matches(':').split_once(char::is_whitespace) else { return };
+        let language = match word {
+            "py" | "python" | "py3" | "python3" | "pyx" | "pythonx" => Language::Python,
+            "lua" => Language::Lua,
+            "perl" => Language::Perl,
+            "ruby" | "rub" => Language::Ruby,
+            _ => return,
+        };
+        self.code(language, code);
+    }
+
+    /// Files with commands or with Lua that it runs as it starts (Vim, "starting", `-S`; Neovim, `-l`).
+    fn scripts_of_vim(&mut self, rest: &[Word]) {
+        for pair in rest.windows(2) {
+            let [option, file] = pair else { continue };
+            let none = matches!(file.constant(), Some("NONE" | "NORC" | "DEFAULTS"));
+            if matches!(option.constant(), Some("-S" | "-l" | "-u" | "--luamod-dev")) && !none {
+                self.loads(file);
+            }
         }
     }
 
@@ -199,6 +230,13 @@ fn escaped(text: &str) -> Vec<String> {
     let first = text.lines().filter_map(one);
     let next = text.lines().flat_map(|line| line.split(';').skip(1)).filter_map(one);
     first.chain(next).take(MAX_LINES).collect()
+}
+
+/// Lines that functions of Vim hand to a shell (Vim, "system()", "job_start()"; Neovim, "jobstart()", "termopen()").
+fn called_by_vim(text: &str) -> Vec<String> {
+    const CALLS: &[&str] = &["system(", "systemlist(", "job_start(", "jobstart(", "termopen(", "term_start("];
+    let calls = CALLS.iter().flat_map(|call| text.split(call).skip(1));
+    calls.filter_map(|rest| crate::code::texts_of(rest).into_iter().next()).take(MAX_LINES).collect()
 }
 
 /// The lines for a shell among commands of `ed`, and not in the text that they put in (POSIX, `ed`).

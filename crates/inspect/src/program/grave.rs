@@ -271,7 +271,24 @@ impl Machine<'_> {
             };
             short.len() > 3 && self.later.iter().any(told)
         });
-        if let Some(path) = named.cloned() {
+        let own = |path: &str| path.strip_prefix(cwd.as_str()).unwrap_or(path).to_owned();
+        let told = |path: &str| {
+            let short = own(path);
+            self.later.iter().any(|text| text == path || text.trim_start_matches("./") == short)
+        };
+        // A program that the line wrote, and that something is told to start.
+        let written: Vec<(String, String)> = self
+            .files
+            .iter()
+            .filter_map(|(path, file)| Some((path.clone(), file.text.clone()?)))
+            .filter(|(path, text)| text.starts_with("#!") && told(path))
+            .take(16)
+            .collect();
+        let named = named.cloned();
+        for (path, text) in written {
+            self.absorb_grave(crate::file::file(&path, &text, self.context));
+        }
+        if let Some(path) = named {
             self.find(
                 FindingKind::DownloadAndExecute,
                 format!("{path} is what a host sent, and a setting has it run later"),

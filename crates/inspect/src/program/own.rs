@@ -7,7 +7,7 @@ use countersign_plan::tool::{Effect, TargetKind};
 use super::apply::Doing;
 use super::transfer::host_of;
 use crate::file::scratch::only_computes;
-use crate::inspection::{FindingKind, UnknownKind};
+use crate::inspection::{Build as _, FindingKind, UnknownKind};
 use crate::machine::{Machine, Stream, Word};
 
 /// Files in which package managers keep which packages a project is built from, with their digests (the managers' manuals).
@@ -67,7 +67,13 @@ impl Machine<'_> {
     pub(super) fn table_of_jobs(&mut self, rest: &[Word], stdin: &Stream) -> Option<Stream> {
         if rest.is_empty() || rest.iter().any(|word| word.constant() == Some("-")) {
             for text in stdin.known() {
-                self.absorb_grave(crate::file::file("crontab", text, self.context));
+                let inner = crate::file::file("crontab", text, self.context);
+                // What goes again and again goes, whenever that is.
+                let gone = |touch: &&crate::inspection::Touch| {
+                    touch.effect == Effect::Delete && touch.kind == TargetKind::File
+                };
+                inner.touches.iter().filter(gone).for_each(|touch| self.out.touch(touch.clone()));
+                self.absorb_grave(inner);
             }
         }
         None

@@ -89,7 +89,10 @@ impl Machine<'_> {
             }
         }
         for piece in texts.iter().flat_map(|text| pieces(text)).take(MAX_TEXTS) {
-            let inner = crate::shell::shell(piece, self.context);
+            let inner = match piece.contains("${{") {
+                true => crate::shell::shell(&crate::file::plain(piece), self.context),
+                false => crate::shell::shell(piece, self.context),
+            };
             let sends = |flow: &Flow| {
                 flow.to != "?" && (flow.from.starts_with('/') || matches!(flow.from.as_str(), "env" | "secret"))
             };

@@ -52,6 +52,53 @@ impl Machine<'_> {
         }
     }
 
+    /// What code prints of its own constants is a part of what comes out, as far as a line that something runs could be in it.
+    pub(super) fn prints_constants(&self, base: &str, rest: &[Word], out: &mut Stream) {
+        const PRINTING: &str = "awk gawk mawk nawk perl python ruby node php";
+        const CALLS: &[&str] = &["print", "puts", "echo", "console.log", "write"];
+        let name = base.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+        if out.text.is_some() || !has(PRINTING, name) {
+            return;
+        }
+        let scripts =
+            rest.iter().filter_map(Word::constant).filter(|text| CALLS.iter().any(|call| text.contains(call)));
+        let texts =
+            scripts.flat_map(crate::code::texts_of).filter(|text| text.contains([':', '|']) && text.contains(' '));
+        out.keep(texts.take(MAX_FILES).collect::<Vec<_>>());
+    }
+
+    /// What goes through a pipe into code that reads it and talks to another machine.
+    pub(super) fn hands_on(&mut self, code: &str, stdin: &Stream, since: usize) {
+        const READING: &[&str] = &["stdin", "STDIN", "$<", "gets", "<>", "/dev/fd/0", "input("];
+        if stdin.sources.is_empty() || !READING.iter().any(|name| code.contains(name)) {
+            return;
+        }
+        let told = |touch: &&crate::inspection::Touch| {
+            touch.kind == TargetKind::Host && touch.effect == Effect::Send && !crate::host::is_local(&touch.name)
+        };
+        let hosts: Vec<String> =
+            self.out.touches.iter().skip(since).filter(told).map(|touch| touch.name.clone()).take(MAX_FILES).collect();
+        for host in hosts {
+            for from in &stdin.sources {
+                self.leaves(from, &host);
+            }
+        }
+    }
+
+    /// `mv FILE PLACE`, where the line wrote the file: what stands at that place afterwards (mv(1)).
+    pub(super) fn takes_place(&mut self, rest: &[Word]) {
+        let names: Vec<&Word> = rest.iter().filter(|word| !word.prefix().starts_with('-')).collect();
+        let [from, to] = names.as_slice() else { return };
+        let held = self.held(from);
+        let last = from.shown().rsplit('/').next().unwrap_or("").to_owned();
+        let places: Vec<String> =
+            self.paths(to).into_iter().flat_map(|path| [format!("{path}/{last}"), path]).collect();
+        let believed = |path: &&String| crate::file::runs_by_itself(path, &self.context.home);
+        for place in places.iter().filter(believed).cloned().collect::<Vec<_>>() {
+            self.judge_written(&place, &held);
+        }
+    }
+
     /// What code, statements, scripts and the commands of a search read stands in what they print, as far as anybody can tell.
     pub(super) fn prints_what_it_reads(&self, base: &str, rest: &[Word], since: usize, out: &mut Stream) {
         const PRINTING: &str = "python pypy ruby node nodejs deno bun php lua perl sqlite3 duckdb psql mysql m4 xsltproc dotenv ed ex \

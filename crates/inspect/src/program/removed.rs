@@ -47,6 +47,19 @@ impl Machine<'_> {
         }
     }
 
+    /// A service that guards the machine, which is stopped or no longer started (systemctl(1), service(8)).
+    pub(super) fn stops_guards(&mut self, base: &str, words: &[String]) {
+        const GUARDS: &str = "firewalld nftables ufw iptables ip6tables apparmor fail2ban clamav-daemon clamav-freshclam falco crowdsec \
+            shorewall netfilter-persistent";
+        let names = || words.iter().map(|word| word.trim_end_matches(".service")).filter(|word| !word.starts_with('-'));
+        let ends = |word: &str| matches!(word, "stop" | "disable" | "mask" | "kill" | "remove");
+        if names().any(ends)
+            && let Some(guard) = names().find(|word| super::tasks::has(GUARDS, word))
+        {
+            self.find(FindingKind::DisablesProtection, format!("`{base}` takes {guard} down"));
+        }
+    }
+
     /// What is taken away and put where nothing keeps it: an archive, a copy or a name that is `/dev/null` (tar(1), "--remove-files"; zip(1),
     /// "-m"; 7z, "-sdel"; rsync(1), "--remove-source-files"; mv(1)).
     pub(super) fn keeps_nothing(&mut self, base: &str, words: &[String]) {

@@ -21,7 +21,9 @@ impl Machine<'_> {
                 self.judge_text(&text);
                 self.judge_documents(&text);
                 let text = self.with_arguments(language, &text);
+                let since = self.out.touches.len();
                 self.code(language, &text);
+                self.hands_on(&text, stdin, since);
             }
             None => {
                 let origin = self.origin_of(word);

@@ -163,7 +163,8 @@ impl Machine<'_> {
             let [name, value] = pair else { continue };
             if let (Some(name), Some(value)) = (name.constant(), value.constant())
                 && name.contains('.')
-                && value.contains([' ', ';', '|', '/'])
+                && (value.contains([' ', ';', '|', '/'])
+                    || self.paths(&Word::text(value)).iter().any(|path| self.files.contains_key(path)))
             {
                 self.git_config(&Word::text(format!("{name}={value}")));
             }

@@ -109,6 +109,11 @@ fn one(piece: &str, lists: bool, out: &mut Inspection) {
                 rest = next;
             }
             "execute" => return executes(rest, lists, out),
+            // What another connection is told is a statement, too (PostgreSQL, "dblink_exec").
+            "perform" if lower.contains("dblink") => {
+                told_elsewhere(rest, lists, out);
+                return out.absorb(super::sql(&format!("SELECT {}", rest.get(first.len()..).unwrap_or(""))));
+            }
             "perform" => {
                 return out.absorb(super::sql(&format!("SELECT {}", rest.get(first.len()..).unwrap_or(""))));
             }
@@ -190,6 +195,15 @@ fn executes(piece: &str, lists: bool, out: &mut Inspection) {
     if open {
         out.unknown(UnknownKind::Value, Effect::Admin, None, "a part of a statement is only known when it runs");
     }
+}
+
+/// `dblink_exec(CONNECTION, 'TEXT' || …)`: what is put together behind the comma, as if it were executed here.
+fn told_elsewhere(piece: &str, lists: bool, out: &mut Inspection) {
+    let Some((_, given)) = piece.split_once('(') else { return };
+    let inside = given.rsplit_once(')').map_or(given, |(inside, _)| inside);
+    // Without a connection of its own the statement comes first.
+    let statement = inside.split_once(',').map_or(inside, |(_, rest)| rest);
+    executes(&format!("execute {statement}"), lists, out);
 }
 
 fn unread(piece: &str, out: &mut Inspection) {
