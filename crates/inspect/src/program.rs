@@ -294,6 +294,7 @@ impl Machine<'_> {
         self.judge_grave(base_of(&path).unwrap_or(""), rest);
         self.judge_tasks(base_of(&path).unwrap_or(""), rest);
         self.judge_live(base_of(&path).unwrap_or(""), rest);
+        self.judge_tools(base_of(&path).unwrap_or(""), rest);
         match self.files.get(&path).cloned() {
             Some(_) if self.computed.contains(&path) => Stream::unknown(),
             Some(written) => self.run_written(&written, &path, rest, &stdin),

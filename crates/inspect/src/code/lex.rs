@@ -513,10 +513,12 @@ fn perl_quote(name: &str, chars: &[char], from: usize, inside: &mut Inside) -> O
                 }
                 end = flags(chars, after);
                 let flags: String = chars.get(after..end)?.iter().collect();
-                let evaluates = name == "s"
-                    && flags.contains('e')
-                    && !(flags.matches('e').count() == 1 && super::perl::only_shapes(&second));
-                if evaluates { Token::Command(None) } else { Token::Number }
+                let evaluated = if name == "s" { flags.matches('e').count() } else { 0 };
+                let shapes = evaluated == 1 && super::perl::only_shapes(&second);
+                // A bare word may call what nobody sees, and what the code gives is code once more where the flag stands there twice.
+                let open = evaluated > 1 || (evaluated == 1 && !shapes && !super::perl::calls_openly(&second));
+                inside.pieces.extend((evaluated == 1 && !shapes).then_some(second));
+                if open { Token::Command(None) } else { Token::Number }
             }
         },
         end,

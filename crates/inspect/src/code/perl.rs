@@ -34,6 +34,36 @@ impl Machine<'_> {
     }
 }
 
+/// Whether each word of a code that is no variable and no text is followed by a bracket, so that it is seen what is called.
+pub(super) fn calls_openly(code: &str) -> bool {
+    // What code in braces gives is a name.
+    if code.contains("${") || code.contains("@{") {
+        return false;
+    }
+    let (mut quote, mut before) = (None, ' ');
+    let mut rest = code;
+    while let Some(c) = rest.chars().next() {
+        let mut length = c.len_utf8();
+        match quote {
+            Some(open) if c == open => quote = None,
+            Some(_) => {}
+            None if matches!(c, '"' | '\'' | '`') => quote = Some(c),
+            None if c.is_alphabetic() || c == '_' => {
+                length = rest.find(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | ':'))).unwrap_or(rest.len());
+                let after = rest.get(length..).unwrap_or("").trim_start();
+                let variable = matches!(before, '$' | '@' | '%' | '{') || after.starts_with("=>");
+                if !variable && !after.starts_with('(') {
+                    return false;
+                }
+            }
+            None => {}
+        }
+        before = c;
+        rest = rest.get(length..).unwrap_or("");
+    }
+    true
+}
+
 /// Whether a replacement that is evaluated puts nothing but texts and numbers together (perlop, "s/PATTERN/REPLACEMENT/").
 pub(super) fn only_shapes(code: &str) -> bool {
     const FUNCTIONS: &str = "sprintf lc uc lcfirst ucfirst length int abs sqrt exp log hex oct ord chr reverse join substr index rindex x eq ne lt gt \

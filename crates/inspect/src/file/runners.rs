@@ -104,6 +104,8 @@ pub(crate) fn weakens_tests(name: &str, text: &str) -> Option<String> {
             .any(|setting| tight.contains(setting))
         }
         "build.gradle" | "build.gradle.kts" => of_gradle(text),
+        // What is left out, or passes because it fails (cmake-properties(7), "DISABLED", "WILL_FAIL").
+        "cmakelists.txt" => of_ctest(text),
         ".rspec" => has(text, &["--dry-run", "--failure-exit-code 0", "--failure-exit-code=0"]),
         _ => {
             let runner = ["jest.", "vitest.", "vite.", ".mocharc", "karma.", "playwright.", "cypress."];
@@ -118,6 +120,15 @@ pub(crate) fn weakens_tests(name: &str, text: &str) -> Option<String> {
         || super::embedded(name, text)
             .is_some_and(|lines| lines.lines().take(MAX_LINES).any(swallows) || ends_well(&lines));
     passes.then(|| format!("{name} would let tests that fail pass"))
+}
+
+fn of_ctest(text: &str) -> bool {
+    let calls = ["set_tests_properties", "set_property"].iter().flat_map(|call| text.split(call).skip(1));
+    let on = |word: &str| matches!(word.to_ascii_uppercase().as_str(), "TRUE" | "ON" | "YES" | "1" | "Y");
+    calls.take(MAX_LINES).any(|call| {
+        let words: Vec<&str> = call.split(')').next().unwrap_or("").split_whitespace().collect();
+        words.windows(2).any(|pair| matches!(pair, ["DISABLED" | "WILL_FAIL", value] if on(value)))
+    })
 }
 
 fn has(text: &str, parts: &[&str]) -> bool {

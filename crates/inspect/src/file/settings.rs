@@ -175,12 +175,65 @@ impl Machine<'_> {
                 texts.push((path.to_owned(), text.to_owned()));
             }
         }
+        let loaded = |(path, written): (&String, &crate::machine::Stream)| {
+            (written.remote && among(path) && is_loaded(path)).then(|| path.clone())
+        };
+        if let Some(path) = self.files.iter().find_map(loaded) {
+            let message = format!("{path} is what a host sent, and `{}` runs it", self.by);
+            self.find(FindingKind::DownloadAndExecute, message);
+        }
         for (path, text) in texts {
             let inner = super::file(&path, &text, self.context);
             self.judged.insert((path, text.len()));
             self.absorb_grave(inner);
         }
     }
+}
+
+/// Whether a file is one that a tool runs as a part of a project without being told its name: recipes, and scripts beside them (the manuals of
+/// Make, CMake, npm, Cargo, pytest, setuptools, Gradle, BitBake, west, Rake, just and nox).
+fn is_loaded(path: &str) -> bool {
+    const NAMES: &[&str] = &[
+        "makefile",
+        "gnumakefile",
+        "cmakelists.txt",
+        "package.json",
+        "build.rs",
+        "setup.py",
+        "conftest.py",
+        "noxfile.py",
+        "tasks.py",
+        "fabfile.py",
+        "justfile",
+        "rakefile",
+        "gemfile",
+        "vagrantfile",
+        "dockerfile",
+        "pom.xml",
+        "west.yml",
+        "meson.build",
+        "build.ninja",
+        "build.xml",
+    ];
+    const ENDS: &[&str] = &[
+        ".mk",
+        ".cmake",
+        ".gradle",
+        ".gradle.kts",
+        ".bb",
+        ".bbappend",
+        ".bbclass",
+        ".config.js",
+        ".config.mjs",
+        ".config.cjs",
+        ".config.ts",
+        "_commands.py",
+        ".rake",
+        ".gemspec",
+    ];
+    let lower = path.to_ascii_lowercase();
+    let last = lower.rsplit('/').next().unwrap_or(&lower);
+    NAMES.contains(&last) || ENDS.iter().any(|end| last.ends_with(end))
 }
 
 /// The command lines and the lists of words that begin with a program in a setting, as far as they are grave.

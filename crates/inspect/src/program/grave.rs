@@ -252,6 +252,7 @@ impl Machine<'_> {
 
     /// What the line fetched and something is told to run later: whoever sent it decides what that is.
     pub(crate) fn judge_later(&mut self) {
+        self.judge_fetched_places();
         if self.later.is_empty() {
             return;
         }

@@ -66,6 +66,23 @@ impl Machine<'_> {
         true
     }
 
+    /// A query of the project's in a transaction that only reads (PostgreSQL, "SET TRANSACTION"): it is run as a script of the project is.
+    pub(super) fn queries_of_project(&mut self, word: &Word) -> bool {
+        let lower = word.prefix().trim_start().to_ascii_lowercase();
+        let begins = ["begin read only;", "begin transaction read only;", "start transaction read only;"];
+        let origin = self.origin_of(word);
+        let folder = format!("{}/", self.context.cwd.trim_end_matches('/'));
+        let own = |path: &String| path.starts_with(&folder) && path.ends_with(".sql") && !self.files.contains_key(path);
+        let plain = !(origin.remote || origin.decoded) && origin.sources.len() == 1 && origin.sources.iter().all(own);
+        if !plain || !begins.iter().any(|begin| lower.starts_with(begin)) {
+            return false;
+        }
+        for path in origin.sources {
+            self.touch_path(Effect::Execute, &Word::text(path), false);
+        }
+        true
+    }
+
     /// `split --filter=LINE INPUT PREFIX`: `$FILE` in the line is the prefix with something behind it.
     pub(super) fn split_into(&mut self, name: &str, rest: &[Word], stdin: &Stream) -> Option<Stream> {
         let mut file = operands(rest, OF_SPLIT).nth(1).cloned().unwrap_or_else(|| Word::text("x"));

@@ -64,6 +64,9 @@ impl Machine<'_> {
         let by_itself = names.iter().any(|name| runs_by_itself(name, &self.context.home));
         let passes = words.iter().any(|word| word.to_ascii_lowercase().contains("test") && lets_fail(word))
             || texts.iter().flat_map(|text| text.lines()).any(swallows);
+        if names.iter().any(|name| is_check(name)) && words.iter().any(|word| lets_pass(word)) {
+            self.find(FindingKind::DisablesProtection, format!("`{base}` has a check that fails pass"));
+        }
         if by_itself && passes {
             self.find(FindingKind::DisablesProtection, format!("`{base}` has tests that fail pass"));
         }
@@ -109,6 +112,43 @@ impl Machine<'_> {
             }
         }
     }
+}
+
+/// Whether a script by its name checks something, or is a hook that may refuse.
+fn is_check(name: &str) -> bool {
+    let last = name.rsplit('/').next().unwrap_or(name).to_ascii_lowercase();
+    let words = ["check", "verify", "lint", "validate", "audit", "gate", "guard", "scan", "test", "precommit", "ci"];
+    let hook = ["/hooks/", "/.husky/", "/.githooks/"].iter().any(|folder| name.contains(folder));
+    hook || last.split(['-', '_', '.']).any(|part| words.contains(&part))
+}
+
+/// Whether a substitution puts what always succeeds in the place of what ends a script with a failure (POSIX, "exit", "set -e").
+fn lets_pass(expression: &str) -> bool {
+    let mut rest = expression;
+    for _ in 0..MAX_TEXTS {
+        let Some(at) = rest.find('s') else { break };
+        let tail = rest.get(at + 1..).unwrap_or("");
+        rest = tail;
+        let Some(mark) = tail.chars().next().filter(|c| c.is_ascii_punctuation() && !matches!(c, '-' | '_' | '.'))
+        else {
+            continue;
+        };
+        let mut parts = tail.get(1..).unwrap_or("").split(mark);
+        let (Some(from), Some(to)) = (parts.next(), parts.next()) else { continue };
+        let fails = |text: &str| {
+            text.match_indices("exit ").any(|(at, call)| {
+                text.get(at + call.len()..)
+                    .is_some_and(|code| code.starts_with(['1', '2', '3', '4', '5', '6', '7', '8', '9']))
+            }) || text.contains("set -e")
+        };
+        let always = ["|| true", "|| :", "exit 0", "set +e", "true", ":", ""].iter().any(|word| to.trim() == *word)
+            || to.contains("|| true")
+            || to.contains("exit 0");
+        if fails(from) && !fails(to) && always {
+            return true;
+        }
+    }
+    false
 }
 
 /// Whether an expression has a step of a service fail without anybody heeding it.

@@ -96,6 +96,23 @@ impl Machine<'_> {
         let believed = |path: &&String| crate::file::runs_by_itself(path, &self.context.home);
         for place in places.iter().filter(believed).cloned().collect::<Vec<_>>() {
             self.judge_written(&place, &held);
+            if held.remote {
+                self.files.insert(place, held.clone());
+            }
+        }
+    }
+
+    /// What a host sent lies where it is run without anybody starting it: hooks, units, schedules, what a shell reads as it begins.
+    pub(super) fn judge_fetched_places(&mut self) {
+        // Programs lie there, and are started by their names; a pipeline is run somewhere else.
+        let apart = |path: &str| ["/.local/bin/", "/workflows/"].iter().any(|folder| path.contains(folder));
+        let home = &self.context.home;
+        let found = self.files.iter().find_map(|(path, file)| {
+            (file.remote && !apart(path) && crate::file::runs_by_itself(path, home)).then(|| path.clone())
+        });
+        if let Some(path) = found {
+            let message = format!("{path} is what a host sent, and is run without anybody starting it");
+            self.find(FindingKind::DownloadAndExecute, message);
         }
     }
 

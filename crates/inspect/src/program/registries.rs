@@ -58,6 +58,9 @@ impl Machine<'_> {
             lower.ends_with("/settings.xml") && ["<mirror", "<repositor"].iter().any(|tag| text.contains(tag));
         let of_system = lower.contains("/sources.list.d/") || lower.contains("/yum.repos.d/");
         self.judge_included(name, &lower, text);
+        if lower.ends_with("/ansible.cfg") {
+            self.judge_plugins(name, text);
+        }
         if !(of_maven || of_system || SETTINGS.iter().any(|end| lower.ends_with(end))) {
             return;
         }
@@ -90,6 +93,33 @@ impl Machine<'_> {
         }
         for line in text.lines().take(MAX_LINES) {
             self.judge_runner(name, line);
+        }
+    }
+
+    /// Where Ansible finds what it runs, outside of the project (Ansible Configuration Settings, "DEFAULT_CALLBACK_PLUGIN_PATH",
+    /// "DEFAULT_VAULT_PASSWORD_FILE").
+    fn judge_plugins(&mut self, name: &str, text: &str) {
+        const KEYS: &[&str] = &[
+            "library",
+            "module_utils",
+            "roles_path",
+            "collections_path",
+            "collections_paths",
+            "vault_password_file",
+            "inventory",
+        ];
+        for line in text.lines().take(MAX_LINES) {
+            let Some((key, value)) = line.split_once('=') else { continue };
+            let (key, value) = (key.trim(), value.trim());
+            let told = key.ends_with("_plugins") || KEYS.contains(&key);
+            let usual = |place: &str| {
+                ["/usr/share/ansible", "/etc/ansible", "~/.ansible"].iter().any(|own| place.starts_with(own))
+            };
+            let place = value.split(':').find(|place| place.starts_with(['/', '~']) && !usual(place));
+            if let Some(place) = place.filter(|_| told) {
+                self.runs_later(value);
+                self.find(FindingKind::LoadsCode, format!("{name} has what {place} holds run as its {key}"));
+            }
         }
     }
 

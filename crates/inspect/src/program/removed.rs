@@ -122,6 +122,10 @@ impl Machine<'_> {
             "pgbackrest" => said(&["stanza-delete"]),
             "wal-g" | "wal-e" => said(&["delete"]) && said(&["everything"]),
             "barman" => verb == "delete" && said(&["all"]),
+            "rm" => {
+                words.iter().any(|word| is_recursive(word))
+                    && words.iter().any(|word| is_store(word) && !crate::path::is_below(word, &self.context.cwd))
+            }
             "ldapdelete" => words.iter().any(|word| is_recursive(word)) && words.iter().any(|word| is_base(word)),
             _ => false,
         };
@@ -132,6 +136,19 @@ impl Machine<'_> {
             );
         }
     }
+}
+
+/// Whether a path is that of a store of backups, or of what such a store consists of (restic, "Repository Layout"; BorgBackup, "Repository").
+fn is_store(path: &str) -> bool {
+    let path = path.trim_end_matches(['/', '*']);
+    let (folder, last) = path.rsplit_once('/').unwrap_or(("", path));
+    let kept = |part: &str| {
+        let lower = part.to_ascii_lowercase();
+        ["backup", "restic", "borg", "pgbackrest", "barman"].iter().any(|name| lower.contains(name))
+    };
+    let whole = matches!(folder, "" | "/var" | "/mnt" | "/srv" | "/data") && matches!(last, "backup" | "backups");
+    path.starts_with('/')
+        && (whole || (folder.split('/').any(kept) && matches!(last, "data" | "index" | "keys" | "snapshots")))
 }
 
 /// Whether flags of one letter say that all below is meant.

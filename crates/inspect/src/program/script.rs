@@ -185,6 +185,7 @@ impl Machine<'_> {
     pub(crate) fn sql_word(&mut self, word: &Word) {
         match word.constant().map(str::to_owned) {
             Some(text) => self.statements(&text),
+            None if self.queries_of_project(word) => {}
             None => {
                 let shown = word.shown();
                 let made = self.ends_databases && matches!(shown.as_str(), "${stdin}" | "${line}");

@@ -34,7 +34,7 @@ const STARTED: &[&str] = &[
 ];
 
 /// Those of which the value is a script that CMake reads.
-const READ: &[&str] = &["CMAKE_TOOLCHAIN_FILE", "_INCLUDE", "_INCLUDE_BEFORE", "_INJECTION"];
+const READ: &[&str] = &["CMAKE_TOOLCHAIN_FILE", "_INCLUDE", "_INCLUDE_BEFORE", "_INJECTION", "_TOP_LEVEL_INCLUDES"];
 
 /// Settings of Cargo that name a program (The Cargo Book, "Configuration").
 const OF_CARGO: &[&str] =
@@ -74,6 +74,14 @@ impl Machine<'_> {
                 }
             }
             "west" => self.targets_of_west(rest),
+            // `NAME=VALUE` among the words, alone or behind an option (Autoconf, "Defining Variables"; Bazel, "--action_env", "--run_under").
+            "configure" | "bazel" | "bazelisk" => {
+                let values = rest.iter().filter_map(Word::constant).filter_map(|word| word.rsplit_once('='));
+                for line in values.map(|(_, line)| line).filter(|line| line.contains(' ')).take(MAX_WORDS) {
+                    let inner = crate::shell::shell(line, self.context);
+                    self.absorb_grave(inner);
+                }
+            }
             _ if base.starts_with("qemu-system-") || base == "qemu-kvm" => self.ends_of_qemu(rest),
             _ => {}
         }
@@ -188,6 +196,9 @@ impl Machine<'_> {
             "pristine",
             "html",
         ];
+        // Commands of its own lie beside the project.
+        let folder = self.paths(&Word::text(".")).into_iter().next().unwrap_or_default();
+        self.runs_written(&|path| crate::path::is_below(path, &folder));
         if rest.first().and_then(Word::constant) != Some("build") {
             return;
         }
