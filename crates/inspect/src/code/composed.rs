@@ -13,6 +13,9 @@ const MAX_ROUNDS: usize = 8;
 const MAX_TEXT: usize = 16 * 1024;
 const MAX_NUMBERS: usize = 4096;
 
+/// How far a mark is looked for.
+const MAX_FAR: usize = 64;
+
 /// The most texts of one code.
 const MAX_LITERALS: usize = 64;
 
@@ -30,6 +33,17 @@ const MARKS: &[&str] = &[
     "'+'",
     "\"+\"",
     "\" + \"",
+    "reversed(",
+    ".join(",
+    "' % ",
+    "'%(",
+    "'%'",
+    "\" % ",
+    "\"%(",
+    ".format(",
+    "vars(",
+    "__dict__",
+    "attrgetter",
 ];
 
 impl Machine<'_> {
@@ -40,7 +54,7 @@ impl Machine<'_> {
         }
         let mut composed = text.to_owned();
         for _ in 0..MAX_ROUNDS {
-            let next = once(&composed);
+            let next = once(&named(&composed));
             if next == composed {
                 break;
             }
@@ -106,6 +120,9 @@ fn made(text: &str) -> Option<(String, &str)> {
     if let Some(inside) = called("getattr") {
         return member(inside);
     }
+    if let Some((object, name, after)) = listed(text, called("vars"), called("operator.attrgetter")) {
+        return Some((format!("{object}.{name}"), after));
+    }
     let (value, after) = if let Some(inside) = called("chr") {
         let (number, after) = number(inside)?;
         (char::from_u32(number)?.to_string(), closed(after)?)
@@ -141,13 +158,44 @@ fn of_literal<'a>(value: &str, after: &'a str) -> Option<(String, &'a str)> {
         return joined(value, inside.trim_start());
     }
     if let Some(inside) = after.strip_prefix('[') {
-        let (part, after) = inside.split_once(']')?;
+        let (part, after) = near(inside, "]")?;
         let chars: Vec<char> = value.chars().collect();
         return Some((part_of(&chars, part)?, after));
+    }
+    if let Some(inside) = after.strip_prefix(".format(") {
+        let (given, after) = texts(inside)?;
+        return Some((filled(value, "{}", &given)?, after));
+    }
+    if let Some(given) = after.trim_start().strip_prefix('%').map(str::trim_start) {
+        let (given, after) = match given.strip_prefix('(') {
+            Some(inside) => texts(inside)?,
+            None => literal(given).map(|(text, after)| (vec![text], after))?,
+        };
+        return Some((filled(value, "%s", &given)?, after));
     }
     let (next, after) = literal(after.trim_start().strip_prefix('+')?.trim_start())?;
     // What is done to the other one comes first.
     (!after.starts_with(['.', '['])).then(|| (format!("{value}{next}"), after))
+}
+
+/// Texts between commas up to the bracket that closes.
+fn texts(inside: &str) -> Option<(Vec<String>, &str)> {
+    let mut rest = inside.trim_start();
+    let mut out = Vec::new();
+    while let Some((text, after)) = literal(rest) {
+        out.push(text);
+        let after = after.trim_start();
+        rest = after.strip_prefix(',').map_or(after, str::trim_start);
+    }
+    Some((out, closed(rest)?))
+}
+
+/// A text with others in the places that it keeps for them.
+fn filled(text: &str, place: &str, given: &[String]) -> Option<String> {
+    let parts: Vec<&str> = text.split(place).collect();
+    (parts.len() == given.len() + 1 && given.len() <= MAX_LITERALS).then_some(())?;
+    let filled = parts.iter().zip(given.iter().map(String::as_str).chain([""]));
+    Some(filled.flat_map(|(part, one)| [*part, one]).collect())
 }
 
 /// `3`, `0:3`, `::-1`
@@ -190,10 +238,23 @@ fn joined<'a>(between: &str, inside: &'a str) -> Option<(String, &'a str)> {
     let listed = inside.strip_prefix('[');
     let bare = listed.unwrap_or(inside).trim_start();
     if let Some(rest) = bare.strip_prefix("chr(") {
-        let (computed, rest) = rest.split_once(" for ")?;
+        let (computed, rest) = near(rest, " for ")?;
         let computed = computed.trim().strip_suffix(')')?;
-        let (name, rest) = rest.split_once(" in ")?;
+        let (name, rest) = near(rest, " in ")?;
         let name = name.trim();
+        // `chr(int(x, 16)) for x in '72 6d'.split()`
+        let based = computed.strip_prefix("int(").and_then(|inside| inside.strip_suffix(')')?.split_once(','));
+        let base = based.filter(|(own, _)| own.trim() == name).and_then(|(_, base)| base.trim().parse::<u32>().ok());
+        if let Some(base) = base.filter(|base| (2..=16).contains(base)) {
+            let (text, after) = literal(rest.trim_start())?;
+            let chars: Option<Vec<String>> = text
+                .split_whitespace()
+                .map(|digits| Some(char::from_u32(u32::from_str_radix(digits, base).ok()?)?.to_string()))
+                .collect();
+            let after = after.strip_prefix(".split()")?;
+            let after = if listed.is_some() { after.trim_start().strip_prefix(']')? } else { after };
+            return Some((chars?.join(between), closed(after)?));
+        }
         let (numbers, after) = match literal(rest.trim_start()) {
             Some((text, after)) => (text.chars().map(u32::from).collect(), after),
             None => numbers(rest.trim_start())?,
@@ -237,6 +298,74 @@ fn of_name(computed: &str, name: &str, value: u32) -> Option<u32> {
     }
 }
 
+/// `vars(os)['system']`, `os.__dict__['system']`, `operator.attrgetter('system')(os)`: what it is got from, and its name.
+fn listed<'a>(text: &'a str, vars: Option<&'a str>, getter: Option<&'a str>) -> Option<(&'a str, String, &'a str)> {
+    let dotted = |text: &'a str| {
+        let end = text.find(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '.'))).unwrap_or(text.len());
+        text.split_at(end)
+    };
+    let plain = |name: &str| !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_');
+    let (object, name, after) = if let Some(inside) = getter {
+        let (name, after) = literal(inside)?;
+        let (object, after) = dotted(closed(after)?.strip_prefix('(')?);
+        (object, name, closed(after)?)
+    } else {
+        let (object, after) = match vars {
+            Some(inside) => {
+                let (object, after) = dotted(inside);
+                (object, closed(after)?)
+            }
+            None => {
+                let (object, after) = dotted(text);
+                (object.strip_suffix(".__dict__")?, after)
+            }
+        };
+        let (name, after) = literal(after.strip_prefix('[')?.trim_start())?;
+        (object, name, after.trim_start().strip_prefix(']')?)
+    };
+    (plain(&name) && !object.is_empty()).then_some((object, name, after))
+}
+
+/// The code with what a name is given once in the place of that name: a list of numbers, a text, a member of a module.
+fn named(code: &str) -> String {
+    let mut out = code.to_owned();
+    let part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '\'' | '"');
+    for statement in code.split(['\n', ';']).take(MAX_LITERALS) {
+        let Some((name, value)) = statement.split_once('=') else { continue };
+        let (name, value) = (name.trim(), value.trim());
+        let own = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_');
+        let whole = |rest: Option<&str>| rest.is_some_and(|rest| rest.trim().is_empty());
+        let constant = whole(numbers(value).map(|(_, rest)| rest)) || whole(literal(value).map(|(_, rest)| rest));
+        let dotted = value.contains('.') && value.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '.'));
+        if !own || !(constant || dotted) || value.len() > MAX_TEXT / 8 {
+            continue;
+        }
+        let (mut put, mut rest) = (String::with_capacity(out.len()), out.as_str());
+        let mut given = 0;
+        while let Some(at) = rest.find(name) {
+            let head = rest.get(..at).unwrap_or("");
+            let before = head.chars().next_back().or_else(|| put.chars().next_back());
+            let after = rest.get(at + name.len()..).unwrap_or("");
+            let goes_on = |c: char| c.is_alphanumeric() || matches!(c, '_' | '\'' | '"');
+            let bounded = !before.is_some_and(part) && !after.chars().next().is_some_and(goes_on);
+            let assigns = bounded && after.trim_start().starts_with('=') && !after.trim_start().starts_with("==");
+            given += usize::from(assigns);
+            put.push_str(head);
+            put.push_str(if bounded && !assigns { value } else { name });
+            rest = after;
+            // A name that stands there too often is none of a few constants.
+            if put.len() > MAX_TEXT {
+                break;
+            }
+        }
+        put.push_str(rest);
+        if given == 1 && put.len() <= MAX_TEXT {
+            out = put;
+        }
+    }
+    out
+}
+
 /// `getattr(os, 'system')` is `os.system`, behind a name or a module that is brought in by a constant.
 fn member(inside: &str) -> Option<(String, &str)> {
     let (object, after) = match inside.strip_prefix("__import__(") {
@@ -253,6 +382,13 @@ fn member(inside: &str) -> Option<(String, &str)> {
     let plain = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_');
     (plain && !object.is_empty()).then_some(())?;
     Some((format!("{object}.{name}"), closed(after)?))
+}
+
+/// What stands before a mark and behind it, where it is not far.
+fn near<'a>(text: &'a str, mark: &str) -> Option<(&'a str, &'a str)> {
+    let end = text.char_indices().nth(MAX_FAR).map_or(text.len(), |(at, _)| at);
+    let at = text.get(..end)?.find(mark)?;
+    Some((text.get(..at)?, text.get(at + mark.len()..)?))
 }
 
 fn closed(text: &str) -> Option<&str> {
@@ -367,6 +503,13 @@ mod tests {
             ("getattr(os,'system')('id')", "os.system('id')"),
             ("getattr(__import__('os'), 'popen')", "__import__('os').popen"),
             ("'o'+'s'", "'os'"),
+            ("vars(os)['popen']('id')", "os.popen('id')"),
+            ("os.__dict__['popen']('id')", "os.popen('id')"),
+            ("operator.attrgetter('popen')(os)", "os.popen"),
+            ("'%s -%s' % ('a', 'b')", "'a -b'"),
+            ("'{} -{}'.format('a', 'b')", "'a -b'"),
+            ("''.join(chr(int(x,16)) for x in '69 64'.split())", "'id'"),
+            ("print('%s' % x)", "print('%s' % x)"),
             ("print(getattr(x, name, 3))", "print(getattr(x, name, 3))"),
             ("\"\"\"a'+'b\"\"\"", "\"\"\"a'+'b\"\"\""),
         ] {

@@ -15,6 +15,9 @@ const PATHS: &[&str] = &[
 const DUMPS: &str = "/proc/sys/kernel/core_pattern";
 const FORMATS: &str = "/proc/sys/fs/binfmt_misc/register";
 
+/// The most settings of one file.
+const MAX_LINES: usize = 256;
+
 /// Programs that systems have for it, and emulators for what is built for other machines.
 const USUAL: &[&str] = &[
     "/sbin/modprobe",
@@ -32,6 +35,10 @@ const USUAL: &[&str] = &[
 impl Machine<'_> {
     /// A text that is written to one of those.
     pub(super) fn judge_helper(&mut self, name: &str, text: &str) {
+        if name.starts_with("/etc/sysctl.d/") || name == "/etc/sysctl.conf" {
+            text.lines().take(MAX_LINES).for_each(|line| self.judge_kernel_setting(line));
+            return;
+        }
         let text = text.trim();
         let program = match name {
             DUMPS => text.strip_prefix('|'),

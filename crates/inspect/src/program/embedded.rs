@@ -36,7 +36,7 @@ impl Machine<'_> {
         const EMBEDDING: &str = "latexmk dep composer docker podman nerdctl lftp screen tmux dtach abduco byobu fd fdfind rclone btrfs 7z 7za 7zr \
             7zz userdel deluser etcdctl consul websocat optuna parallel sed gsed awk gawk mawk gdb bun deno ssh kubectl oc unshare runuser \
             nsenter machinectl lxc incus chroot systemd-run doas restic rustic tar gtar bsdtar zip mv gmv rsync borg zfs velero pgbackrest wal-g wal-e \
-            barman ldapdelete rm systemctl service rc-service rc-update sv chkconfig";
+            barman ldapdelete duplicity kopia rm systemctl service rc-service rc-update sv chkconfig";
         self.listens_by_variable(base);
         let instantiates = || rest.iter().any(|word| word.prefix().contains("_target_="));
         if !(has(EMBEDDING, base) || draws(base) || instantiates()) {

@@ -66,6 +66,13 @@ impl Machine<'_> {
                 self.scripts_of_vim(rest);
                 texts.iter().flat_map(|text| called_by_vim(text)).collect()
             }
+            "emacs" | "emacsclient" => {
+                for words in told(rest, &Stream::empty()).iter().flat_map(|text| started_by_emacs(text)) {
+                    let inner = crate::shell::argv(&words, self.context);
+                    self.absorb_grave(inner);
+                }
+                return;
+            }
             "sshfs" | "unison" => rest
                 .windows(2)
                 .filter_map(|pair| match pair {
@@ -236,7 +243,25 @@ fn escaped(text: &str) -> Vec<String> {
 fn called_by_vim(text: &str) -> Vec<String> {
     const CALLS: &[&str] = &["system(", "systemlist(", "job_start(", "jobstart(", "termopen(", "term_start("];
     let calls = CALLS.iter().flat_map(|call| text.split(call).skip(1));
-    calls.filter_map(|rest| crate::code::texts_of(rest).into_iter().next()).take(MAX_LINES).collect()
+    let called = calls.filter_map(|rest| crate::code::texts_of(rest).into_iter().next());
+    let bare = text.trim().trim_start_matches(':');
+    // A command that is put together, and a window with a program in it.
+    let put = bare.strip_prefix("exe").map(crate::code::texts_of).unwrap_or_default();
+    let put = put.into_iter().filter_map(|text| Some(text.trim_start_matches(':').strip_prefix('!')?.to_owned()));
+    let shown = ["terminal ", "term ", "ter "].iter().find_map(|word| bare.strip_prefix(word)).map(str::to_owned);
+    called.chain(put).chain(shown).take(MAX_LINES).collect()
+}
+
+/// Programs that Emacs Lisp starts with their words (GNU Emacs Lisp Reference Manual, "Creating Processes").
+fn started_by_emacs(text: &str) -> Vec<Vec<String>> {
+    const CALLS: &[&str] =
+        &["(call-process ", "(start-process ", "(process-lines ", "(process-file ", "(call-process-region "];
+    let calls = CALLS.iter().flat_map(|call| text.split(call).skip(1));
+    calls
+        .map(|rest| crate::code::texts_of(rest.split(')').next().unwrap_or(rest)))
+        .filter(|words| !words.is_empty())
+        .take(MAX_LINES)
+        .collect()
 }
 
 /// The lines for a shell among commands of `ed`, and not in the text that they put in (POSIX, `ed`).

@@ -36,7 +36,7 @@ impl Machine<'_> {
         }
         let (request, image) = (request?, image?);
         // A device holds what belongs to the whole machine.
-        if image.starts_with("/dev/") || request.contains(['|', '>', '\n', '"']) {
+        if image.starts_with("/dev/") || request.contains(['|', '!', '\n', '"']) {
             return None;
         }
         let mut asked = request.split_whitespace();

@@ -66,17 +66,23 @@ impl Machine<'_> {
     /// What a table of jobs on standard input would run, as far as it is known; that one is installed is the catalogue's to say.
     pub(super) fn table_of_jobs(&mut self, rest: &[Word], stdin: &Stream) -> Option<Stream> {
         if rest.is_empty() || rest.iter().any(|word| word.constant() == Some("-")) {
-            for text in stdin.known() {
-                let inner = crate::file::file("crontab", text, self.context);
-                // What goes again and again goes, whenever that is.
-                let gone = |touch: &&crate::inspection::Touch| {
-                    touch.effect == Effect::Delete && touch.kind == TargetKind::File
-                };
-                inner.touches.iter().filter(gone).for_each(|touch| self.out.touch(touch.clone()));
-                self.absorb_grave(inner);
-            }
+            self.jobs(stdin);
         }
+        // A file with the table that the line wrote.
+        let named = rest.iter().filter(|word| !word.prefix().starts_with('-')).map(|word| self.held(word));
+        named.collect::<Vec<_>>().iter().for_each(|table| self.jobs(table));
         None
+    }
+
+    fn jobs(&mut self, table: &Stream) {
+        for text in table.known() {
+            let inner = crate::file::file("crontab", text, self.context);
+            // What goes again and again goes, whenever that is.
+            let gone =
+                |touch: &&crate::inspection::Touch| touch.effect == Effect::Delete && touch.kind == TargetKind::File;
+            inner.touches.iter().filter(gone).for_each(|touch| self.out.touch(touch.clone()));
+            self.absorb_grave(inner);
+        }
     }
 
     /// `aws --endpoint-url http://localhost:4566 s3 cp FROM TO`: a service of this machine takes the place of the cloud (AWS CLI, "Global

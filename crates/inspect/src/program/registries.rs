@@ -180,7 +180,11 @@ impl Machine<'_> {
         if program.contains('/') && !installed {
             self.find(FindingKind::LoadsCode, format!("{name} has {program} run what is built"));
         }
-        let inner = crate::shell::shell(value, self.context);
+        // A list of words is a command as it stands there.
+        let inner = match line.split_once('=').map(|(_, list)| serde_json::from_str::<Vec<String>>(list.trim())) {
+            Some(Ok(words)) => crate::shell::argv(&words, self.context),
+            _ => crate::shell::shell(value, self.context),
+        };
         self.absorb_grave(inner);
     }
 }

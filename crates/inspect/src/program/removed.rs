@@ -122,6 +122,12 @@ impl Machine<'_> {
             "pgbackrest" => said(&["stanza-delete"]),
             "wal-g" | "wal-e" => said(&["delete"]) && said(&["everything"]),
             "barman" => verb == "delete" && said(&["all"]),
+            "duplicity" => {
+                let none =
+                    |pair: &[String]| matches!(pair, [verb, count] if verb == "remove-all-but-n-full" && count == "0");
+                said(&["--force"]) && words.windows(2).any(none)
+            }
+            "kopia" => said(&["delete"]) && said(&["--all-snapshots-for-source"]) && said(&["--delete"]),
             "rm" => {
                 words.iter().any(|word| is_recursive(word))
                     && words.iter().any(|word| is_store(word) && !crate::path::is_below(word, &self.context.cwd))
