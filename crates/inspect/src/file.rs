@@ -2,8 +2,8 @@
 
 mod carries;
 mod foreign;
-mod helpers;
 mod implant;
+mod kernel;
 pub(crate) mod make;
 pub(crate) mod playbook;
 mod recipes;
@@ -11,8 +11,10 @@ mod runners;
 pub(crate) mod scratch;
 mod settings;
 mod wanted;
+mod workflow;
 
-use countersign_plan::document::{self, Bounds};
+pub(crate) use workflow::plain;
+
 use countersign_plan::inspection::{Context, Flow, Inspection, OBEYED};
 use countersign_plan::tool::{Effect, TargetKind};
 use serde_json::Value;
@@ -273,7 +275,7 @@ pub(crate) fn embedded(name: &str, text: &str) -> Option<String> {
         "crontab" => lines(&scheduled),
         _ if ["/cron.d/", "/crontabs/", "/etc/crontab"].iter().any(|place| lower.contains(place)) => lines(&scheduled),
         _ if last.ends_with(".yml") || last.ends_with(".yaml") => {
-            let lines: Vec<String> = of_workflow(text).into_iter().chain(playbook::lines(text)).collect();
+            let lines: Vec<String> = workflow::of_workflow(text).into_iter().chain(playbook::lines(text)).collect();
             (!lines.is_empty()).then(|| lines.join("\n"))
         }
         _ => None,
@@ -339,99 +341,6 @@ fn commands(value: &Value, runs: bool, out: &mut Vec<String>) {
         }
         _ => {}
     }
-}
-
-/// The commands of a workflow: `run:`, `script:` and their kin, as one line, a block or a list. A document that the reader refuses
-/// (anchors, tags) is read line by line.
-fn of_workflow(text: &str) -> Vec<String> {
-    let mut out = Vec::new();
-    if let Ok(document) = document::from_yaml(text.as_bytes(), Bounds::CONFIG) {
-        commands(&document, false, &mut out);
-        return out;
-    }
-    let mut open: Option<(usize, bool)> = None;
-    for line in text.lines().take(MAX_LINES) {
-        let bare = line.trim_start();
-        let indent = line.len() - bare.len();
-        if bare.is_empty() || bare.starts_with('#') {
-            continue;
-        }
-        if let Some((above, list)) = open {
-            let item = bare.strip_prefix("- ");
-            if indent > above || (list && indent == above && item.is_some()) {
-                out.push(plain(if list { item.unwrap_or(bare) } else { bare }));
-                continue;
-            }
-            open = None;
-        }
-        let key_at = bare.strip_prefix("- ").unwrap_or(bare);
-        let Some((key, value)) = key_at.split_once(':') else { continue };
-        // All secrets together under a name.
-        if value.contains("${{") && value.contains("toJSON(secrets)") {
-            out.push(format!("{}={}", key.trim(), plain(value.trim())));
-        }
-        if !KEYS.contains(&key.trim_matches(['"', '\''])) {
-            continue;
-        }
-        let value = value.trim();
-        if value.is_empty() || value.starts_with(['|', '>']) {
-            open = Some((line.len() - key_at.len(), value.is_empty()));
-        } else {
-            out.push(plain(value));
-        }
-    }
-    out
-}
-
-/// A value without its quotes; an expression of the service is a variable, and one that gives a secret says so.
-pub(crate) fn plain(value: &str) -> String {
-    let quoted = |mark: char| value.strip_prefix(mark).and_then(|rest| rest.strip_suffix(mark));
-    let mut rest = quoted('"').or_else(|| quoted('\'')).unwrap_or(value);
-    let mut out = String::new();
-    while let Some((before, after)) = rest.split_once("${{") {
-        let (expression, after) = after.split_once("}}").unwrap_or((after, ""));
-        out.push_str(before);
-        let value = of_service(expression);
-        // It stands there before any shell reads the line, whatever quotes are around it.
-        match is_within_quote(&out) {
-            true => out.push_str(&format!("'\"{value}\"'")),
-            false => out.push_str(&value),
-        }
-        rest = after;
-    }
-    out.push_str(rest);
-    out
-}
-
-/// Whether a line has a single quote open at its end.
-fn is_within_quote(line: &str) -> bool {
-    let (mut single, mut double) = (false, false);
-    for c in line.chars() {
-        match c {
-            '\'' if !double => single = !single,
-            '"' if !single => double = !double,
-            '\n' => (single, double) = (false, false),
-            _ => {}
-        }
-    }
-    single
-}
-
-/// What an expression of a service stands for: a token by the name that tells whose it is, a secret, or something else. All secrets
-/// together are given by their bare name (GitHub Actions, "Contexts reference").
-fn of_service(expression: &str) -> String {
-    const CONTEXT: &str = "secrets";
-    let word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
-    let found = expression.match_indices(CONTEXT).find(|(at, _)| {
-        let before = expression.get(..*at).and_then(|head| head.chars().next_back());
-        let after = expression.get(at + CONTEXT.len()..).and_then(|rest| rest.chars().next());
-        !before.is_some_and(|c| word(c) || matches!(c, '.' | '\'' | '"')) && !after.is_some_and(word)
-    });
-    let Some((at, _)) = found else { return "$EXPRESSION".to_owned() };
-    let rest = expression.get(at + CONTEXT.len()..).unwrap_or("");
-    let name = rest.trim_start_matches(['.', '[', '\'', '"', ' ']);
-    let name = name.split(|c: char| !(c.is_alphanumeric() || c == '_')).next().unwrap_or("");
-    if crate::program::has_owner(name) { format!("${name}") } else { "$(printenv SECRET)".to_owned() }
 }
 
 impl Machine<'_> {

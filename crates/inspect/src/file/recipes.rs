@@ -32,18 +32,31 @@ const ENDS: &[&str] = &[
     "COMMAND_ERROR_IS_FATAL",
 ];
 
+/// The longest text, in bytes, that names are filled in of.
+const MAX_FILLED: usize = 16 * 1024;
+
 /// What a script of CMake starts, reads, sends and removes, and what it writes where something believes it.
 pub(super) fn of_cmake(out: &mut Inspection, text: &str, context: &Context) {
     let mut names: Vec<(String, String)> = Vec::new();
     let filled = |text: &str, names: &[(String, String)]| {
         let text = text.replace("$ENV{HOME}", &context.home).replace("$ENV{", "${");
-        names.iter().rev().fold(text, |text, (name, value)| text.replace(&format!("${{{name}}}"), value))
+        // A value may hold others, each of which doubles it.
+        names.iter().rev().fold(text, |text, (name, value)| {
+            let name = format!("${{{name}}}");
+            let longer = text.len() + text.matches(&name).count() * value.len();
+            if longer > MAX_FILLED { text } else { text.replace(&name, value) }
+        })
     };
+    let mut room = 16 * MAX_FILLED;
     let mut fetched: Vec<String> = Vec::new();
     let mut lines: Vec<String> = Vec::new();
     // One command after the other: `set(NAME VALUE)`, `file(GLOB NAME PATTERNS)`, what goes, what is fetched, what is then read as code.
     for (command, given) in calls(text).into_iter().take(MAX_CALLS) {
         let given = filled(given.trim(), &names);
+        room = room.saturating_sub(given.len());
+        if room == 0 {
+            break;
+        }
         let mut words = given.splitn(3, char::is_whitespace);
         let (first, second, rest) =
             (words.next().unwrap_or(""), words.next().unwrap_or("").trim(), words.next().unwrap_or("").trim());

@@ -287,9 +287,8 @@ impl Machine<'_> {
         }
         // What a directory keeps of passwords (RFC 2307; Samba, "samba.schema").
         let hashed = |word: &String| {
-            let lower = word.to_ascii_lowercase();
             ["userpassword", "sambantpassword", "sambalmpassword", "unicodepwd", "krbprincipalkey", "ntpwdhistory"]
-                .contains(&lower.as_str())
+                .contains(&word.to_ascii_lowercase().as_str())
         };
         if base == "ldapsearch" && words.iter().any(hashed) {
             self.find(FindingKind::Secret, format!("`{base}` shows what a directory keeps of passwords"));

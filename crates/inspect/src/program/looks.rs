@@ -107,6 +107,9 @@ impl Machine<'_> {
     /// What `realpath` and `readlink -f` make of a name: the same file by its whole path (GNU coreutils, "realpath invocation", "readlink
     /// invocation"). Where a link leads is seen when it is used.
     pub(super) fn whole_path(&mut self, base: &str, rest: &[Word]) -> Option<Stream> {
+        if matches!(base, "basename" | "dirname") {
+            return super::own::part_of_name(base, rest);
+        }
         const FLAGS: &str = "-e -m -s -q -L -P -n -f -z -- --no-symlinks --quiet --strip --logical --physical --no-newline --canonicalize \
             --canonicalize-missing --canonicalize-existing";
         let flag = |word: &&Word| word.prefix().starts_with('-');

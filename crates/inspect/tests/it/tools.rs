@@ -480,3 +480,14 @@ fn other_ways_to_a_name_or_a_text_lead_to_the_same() {
     all(FindingKind::OpensToAnybody, &["echo 'kernel.core_pattern=|/tmp/x' > /etc/sysctl.d/99.conf"]);
     none(FindingKind::OpensToAnybody, &["echo 'vm.swappiness=10' > /etc/sysctl.d/99.conf"]);
 }
+
+/// Values that hold each other twice over grow no faster than the text that has them.
+#[test]
+fn values_of_a_script_that_double_end() {
+    let mut script = String::from("set(A aaaaaaaa)\n");
+    for _ in 0..200 {
+        script.push_str("set(A ${A}${A})\n");
+    }
+    let line = format!("cat > s.cmake <<'EOF'\n{script}file(REMOVE_RECURSE ${{A}})\nEOF\ncmake -P s.cmake");
+    assert!(!inspect(&line).programs.is_empty());
+}
