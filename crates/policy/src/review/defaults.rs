@@ -410,7 +410,10 @@ fn is_made_anew(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -
             && goal::names(request.pinned_goal, folder)
             && !prepared.goal.keeps(folder)
     };
-    (one && prepared.derived.touches.iter().any(makes)) || asked()
+    // What is taken away behind what made it is another matter.
+    let is_it = |other: &&Touch| other.effect == touch.effect && other.name == touch.name;
+    let mut rest = prepared.derived.touches.iter().skip_while(|other| !is_it(other));
+    (one && rest.any(makes)) || asked()
 }
 
 /// Whether a line of `find` removes what is younger than a time (find(1), "-mtime", "Numeric arguments").

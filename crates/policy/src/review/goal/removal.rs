@@ -177,7 +177,8 @@ impl Wishes {
         let beside = named().any(|token| (folder(token) == folder(inside) && (text || made_of(token))) || alike(token));
         // Whoever says where nothing is to go leaves room for a note.
         let noted = text && inside.starts_with("notes/") && !named().any(|token| self.wants_into(base(token)));
-        let spelled = self.read.text.contains(base(&fold(inside)));
+        // A file that is called by a number is not told by its name.
+        let spelled = self.read.text.contains(base(&fold(inside))) || !base(inside).contains(char::is_alphabetic);
         // "Do the points in TODO.md": which files those are about is for whoever reads them to see.
         let left = self.delegates() || self.read.words.iter().any(|w| w.means.is_some() && has("do doing", &w.text));
         named().next().is_some() && !left && !beside && !noted && !spelled && !self.means_path(path, inside)

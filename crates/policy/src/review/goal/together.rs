@@ -156,13 +156,16 @@ impl Wishes {
             let whole = has("only provided once when", &at.text)
                 || (at.text == "if" && !taken_back)
                 || (at.text == "soon" && touch.effect == Effect::Pay);
-            let before = |word: &&Word| whole && word.sentence == at.sentence && word.at < at.at;
+            // "First Henk, then the others, and only when those are out the page": that is what comes then.
+            let follows = at.text == "only"
+                && words.iter().rev().find(|w| w.at < at.at).is_some_and(|w| has("and then", &w.text));
+            let before = |word: &&Word| whole && !follows && word.sentence == at.sentence && word.at < at.at;
             // "Ask in #purchasing if it is all right"
             const ASKING: &str = "see check look know tell ask find verify test say wonder enquire sure";
             let asks = at.text == "if" && words.iter().filter(here).any(|word| has(ASKING, &word.text));
             // "Only when it is verified: post it", "As soon as it is there (and only then!) post it".
             let leads = words.iter().filter(|word| word.sentence == at.sentence).take(2).any(|word| word.at == at.at);
-            let last = at.sentence + usize::from(leads);
+            let last = at.sentence + usize::from(leads && at.text != "when");
             // "Book Fatima. If her card says anything other than active, stop."
             let stops = leads && words.iter().any(|w| w.sentence == at.sentence && has("stop abort halt", &w.text));
             // "Release 60 bottles of L-7655. But not before the duty of E-54 is settled."
