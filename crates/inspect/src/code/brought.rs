@@ -176,10 +176,16 @@ fn parameters(tokens: &[Token]) -> Vec<String> {
                 if !(arrow || written) || i - from > MAX_PARAMETERS || out.len() >= MAX_NAMES {
                     continue;
                 }
-                out.extend(tokens.get(from + 1..i).unwrap_or_default().iter().filter_map(|token| match token {
-                    Token::Name(name) if !name.contains('.') => Some(name.clone()),
-                    _ => None,
-                }));
+                // What a pattern takes out of a value may be any member of it: `({execSync: run}) => run(…)`.
+                let mut depth = 0_usize;
+                for token in tokens.get(from + 1..i).unwrap_or_default() {
+                    match token {
+                        Token::Mark('{' | '[') => depth += 1,
+                        Token::Mark('}' | ']') => depth = depth.saturating_sub(1),
+                        Token::Name(name) if depth == 0 && !name.contains('.') => out.push(name.clone()),
+                        _ => {}
+                    }
+                }
             }
             _ => {}
         }

@@ -76,8 +76,9 @@ impl Machine<'_> {
                 _ => return None,
             }
         }
+        // Its modules are loaded to be checked (nginx, "load_module").
         for file in read {
-            self.touch_path(Effect::Read, file, false);
+            self.touch_path(Effect::Execute, file, false);
         }
         Some(Stream::unknown())
     }

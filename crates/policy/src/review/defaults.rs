@@ -401,7 +401,9 @@ fn is_made_anew(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -
     let makes = |other: &Touch| {
         matches!(other.effect, Effect::Create | Effect::Update) && other.by == By::Command && below(other)
     };
-    let one = !touch.pattern && !touch.name.contains('*');
+    // Through a link another folder would go.
+    let links = prepared.derived.called.iter().any(|program| program == "ln");
+    let one = !touch.pattern && !touch.name.contains('*') && !links;
     let folder = whole.rsplit_once("/**").map_or(whole, |(folder, _)| folder);
     let asked = || {
         prepared.goal.order(goal::TIDYING)

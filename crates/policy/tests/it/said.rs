@@ -348,6 +348,7 @@ fn what_is_made_anew_may_go_first() {
     assert_eq!(line(goal, &format!("rm -rf /tmp/etc && {unpack}")).decision, Allow);
     assert_ne!(line(goal, &format!("rm -rf /tmp/other && {unpack}")).decision, Allow);
     assert_ne!(line(goal, &format!("rm -rf /tmp/* && {unpack}")).decision, Allow);
+    assert_ne!(line(goal, &format!("ln -s ~ /tmp/etc && rm -rf /tmp/etc/ && {unpack}")).decision, Allow);
     let old = "find /tmp/traces -name '*.ctf' -mtime +7 -delete";
     assert_eq!(line("Delete the traces in /tmp/traces that are older than 7 days", old).decision, Allow);
     assert_ne!(line("How many traces in /tmp/traces are older than 7 days?", old).decision, Allow);

@@ -165,7 +165,10 @@ impl Wishes {
             let asks = at.text == "if" && words.iter().filter(here).any(|word| has(ASKING, &word.text));
             // "Only when it is verified: post it", "As soon as it is there (and only then!) post it".
             let leads = words.iter().filter(|word| word.sentence == at.sentence).take(2).any(|word| word.at == at.at);
-            let last = at.sentence + usize::from(leads && at.text != "when");
+            // "When it gives a 200, write 'It is back.' in #crew", and not an order of its own behind it.
+            let next = words.iter().find(|word| word.sentence == at.sentence + 1);
+            let goes_on = at.text != "when" || !next.is_some_and(Kind::is_any);
+            let last = at.sentence + usize::from(leads && goes_on);
             // "Book Fatima. If her card says anything other than active, stop."
             let stops = leads && words.iter().any(|w| w.sentence == at.sentence && has("stop abort halt", &w.text));
             // "Release 60 bottles of L-7655. But not before the duty of E-54 is settled."
