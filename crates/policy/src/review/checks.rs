@@ -387,11 +387,10 @@ pub(super) fn condition_unseen(request: &Request<'_>, steps: &[Prepared<'_>], i:
     }
     // What a message says of other steps it says of what was found.
     let mut told = false;
-    let mut say = |said: &Expr| {
-        let Expr::From { step: id, .. } = said else { return };
-        told |= steps.iter().any(|other| other.step.id == *id && other.step.action.as_str() != "read_file");
-    };
-    step.args.references(&mut |_, said| say(said));
+    step.args.references(&mut |_, said| {
+        let is_it = |other: &Prepared<'_>| matches!(said, Expr::From { step: id, .. } if other.step.id == *id);
+        told |= steps.iter().any(|other| is_it(other) && other.step.action.as_str() != "read_file");
+    });
     let some = step.goal.takes_only_some();
     let waits = (some && touch.effect == Effect::Pay) || step.goal.waits_with(touch);
     if (told && touch.effect == Effect::Send) || !waits {

@@ -392,30 +392,29 @@ fn is_in_between(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) 
         && prepared.derived.touches.iter().any(written)
 }
 
-/// Whether one file or folder below a temporary folder goes that its line makes anew, or that the goal has removed by its name:
+/// Whether one file or folder goes that its line makes anew, and has not touched before, say as a link to another one:
 /// `rm -rf /tmp/x && tar -xf y.tar -C /tmp/x`.
-fn is_made_anew(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> bool {
+fn is_made_anew(prepared: &Prepared<'_>, touch: &Touch) -> bool {
     let whole = touch.name.trim_end_matches('/');
-    let below =
-        |other: &Touch| other.name.strip_prefix(whole).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
     let makes = |other: &Touch| {
-        matches!(other.effect, Effect::Create | Effect::Update) && other.by == By::Command && below(other)
+        let below = other.name.strip_prefix(whole).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+        below && matches!(other.effect, Effect::Create | Effect::Update) && other.by == By::Command
     };
-    // Through a link another folder would go.
-    let links = prepared.derived.called.iter().any(|program| program == "ln");
-    let one = !touch.pattern && !touch.name.contains('*') && !links;
+    let touches = &prepared.derived.touches;
+    let at = touches.iter().position(|other| other.effect == touch.effect && other.name == touch.name);
+    let (before, after) = touches.split_at(at.unwrap_or(touches.len()));
+    let one = !touch.pattern && !touch.name.contains('*');
+    one && !before.iter().any(makes) && after.iter().any(makes)
+}
+
+/// Whether the goal has a folder tidied that lies below a temporary one, by its name.
+fn is_tidied(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> bool {
+    let whole = touch.name.trim_end_matches('/');
     let folder = whole.rsplit_once("/**").map_or(whole, |(folder, _)| folder);
-    let asked = || {
-        prepared.goal.order(goal::TIDYING)
-            && !folder.contains('*')
-            && request.deployment.in_temporary(&paths::Seen::new(folder, None))
-            && goal::names(request.pinned_goal, folder)
-            && !prepared.goal.keeps(folder)
-    };
-    // What is taken away behind what made it is another matter.
-    let is_it = |other: &&Touch| other.effect == touch.effect && other.name == touch.name;
-    let mut rest = prepared.derived.touches.iter().skip_while(|other| !is_it(other));
-    (one && rest.any(makes)) || asked()
+    !folder.contains('*')
+        && request.deployment.in_temporary(&paths::Seen::new(folder, None))
+        && prepared.goal.order_beside(goal::TIDYING, folder)
+        && !prepared.goal.keeps(folder)
 }
 
 /// Whether a line of `find` removes what is younger than a time (find(1), "-mtime", "Numeric arguments").
@@ -493,10 +492,11 @@ fn removal(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> Opt
         return None;
     }
     let by_line = touch.by == By::Command && request.deployment.in_temporary(&seen);
-    if by_line && is_made_anew(request, prepared, touch) {
+    if by_line && is_made_anew(prepared, touch) {
         return None;
     }
-    if !request.deployment.in_workspace(&seen) {
+    let tidied = by_line && is_tidied(request, prepared, touch);
+    if !request.deployment.in_workspace(&seen) && !tidied {
         return by_rule(Code::ResourceOutside, format!("{} is outside of the workspace", touch.name));
     }
     // `DIR/*` and `DIR/**/*` are all of it.
@@ -509,7 +509,7 @@ fn removal(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> Opt
     if request.deployment.workspace().iter().any(|root| root == whole) && touch.by != By::Git && !picks() {
         return by_rule(Code::DefaultAsk, format!("{} is the whole workspace", touch.name));
     }
-    if !matches!(prepared.reversible_by, ReversibleBy::Snapshot | ReversibleBy::Action) {
+    if !tidied && !matches!(prepared.reversible_by, ReversibleBy::Snapshot | ReversibleBy::Action) {
         return by_rule(Code::DefaultAsk, format!("nothing brings {} back", touch.name));
     }
     // What the plan made for itself it may clear away; what a line writes for the time between, too.

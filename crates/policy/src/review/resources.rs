@@ -63,14 +63,14 @@ pub(super) fn as_wanted(request: &Request<'_>, prepared: &Prepared<'_>, finding:
     let named = device.is_some_and(|device| goal::names(request.pinned_goal, device.trim_matches(['`', ',', '.'])))
         && finding.code == Code::ResourceCatastrophic
         && prepared.goal.speak_of("card stick usb thumb sdcard");
-    if request.authentic
-        && named
-        && prepared.goal.order(match finding.message.contains("mkfs") || finding.message.contains("wipefs") {
-            // Who copies from a stick wants no new file system on it.
-            true => "format eras wipe partition",
-            false => "writ flash copy burn put format eras wipe overwrit clon restor",
-        })
-    {
+    // Who copies from a stick wants no new file system on it.
+    let makes = ["mkfs", "wipefs"].iter().any(|program| finding.message.contains(program));
+    let words = if makes {
+        "format eras wipe partition"
+    } else {
+        "writ flash copy burn put format eras wipe overwrit clon restor"
+    };
+    if request.authentic && named && prepared.goal.order(words) {
         reason.decision = Decision::RequireApproval;
         return reason;
     }

@@ -37,9 +37,12 @@ pub(super) fn check(request: &Request<'_>, prepared: &Prepared<'_>) -> Option<Re
     let anew = |line: &str| {
         let key = |line: &str| line.split_once([':', '=']).map(|(key, _)| key.trim().to_owned());
         let mut same = content.lines().filter(|now| key(now).is_some() && key(now) == key(line));
-        // A version has no word of its own.
-        let said = |value: &str| prepared.goal.name(value.trim().trim_matches(['"', '\'']));
-        same.any(|now| now.split_once([':', '=']).is_some_and(|(_, value)| spoken(value) || said(value)))
+        // A version has no word of its own: "raise it to 1.3.0".
+        let version = |value: &str| {
+            let value = value.trim().trim_matches(['"', '\'']);
+            value.contains('.') && value.starts_with(|c: char| c.is_ascii_digit()) && prepared.goal.name(value)
+        };
+        same.any(|now| now.split_once([':', '=']).is_some_and(|(_, value)| spoken(value) || version(value)))
     };
     let line = lost.find(|line| !spoken(line) && !anew(line))?;
     let line: String = line.trim().chars().take(60).collect();

@@ -269,6 +269,8 @@ fn a_file_is_written_where_the_goal_has_it() {
     };
     assert_eq!(to("minutes/14.md").decision, Allow);
     assert_eq!(to("office/contracts/master.docx").decision, Ask);
+    let step = json!([{"id": "x", "action": "write_file", "args": {"path": "office/app.cfg", "content": "x\n"}}]);
+    assert_eq!(decided("Write what it says into deploy/app.yaml", step).decision, Ask, "another file of that stem");
     assert_eq!(line("Sort data/in.csv into data/out.csv", "sort data/in.csv -o data/out.csv").decision, Allow);
     assert_eq!(line("Sort data/in.csv into data/out.csv", "sort data/in.csv -o staff/list.csv").decision, Ask);
     for (goal, path) in [
@@ -301,6 +303,8 @@ fn what_waits_for_a_record_looks_at_that_record() {
         assert_ne!(retires(goal, "AU-30"), Allow, "{goal}");
         assert_eq!(retires(goal, "AU-31"), Allow, "{goal}");
     }
+    let ended = json!([{"id": "r", "action": "site_retire", "args": {"to": "site-7"}}]);
+    assert_ne!(with_tools(&tools, "Retire site-7, the old one, if audited", ended).decision, Allow);
     let folder = |goal: &str| {
         let remove =
             json!({"id": "r", "action": "delete_directory", "args": {"path": "docs/old"}, "rollback": "snapshot"});
@@ -315,6 +319,8 @@ fn what_waits_for_a_record_looks_at_that_record() {
     assert_eq!(told("Write 'The catalogue is back.' in #crew"), Allow);
     assert_ne!(told("When the page gives a 200, write 'The catalogue is back.' in #crew"), Allow);
     assert_ne!(told("Write 'The catalogue is back.' in #crew. If the page says anything else, stop"), Allow);
+    assert_ne!(told("Write 'The catalogue is back.' in #crew if reachable"), Allow);
+    assert_ne!(told("Write 'The catalogue is back.' in #crew only if Ann has agreed, and ask Ann otherwise"), Allow);
 }
 
 /// What begins in some way has to stay, and what "that one" refers back to.
@@ -340,6 +346,18 @@ fn what_has_to_stay_is_left_out() {
     assert!(!has(&delete("jan_close"), Code::GoalForbidden, Ask));
 }
 
+/// Who only wants a look and a note at a place has the note there; who only wants a look has nothing there.
+#[test]
+fn a_note_is_left_where_the_goal_has_it() {
+    let tools = [("ticket_comment", "create", "compensable", "record")];
+    let notes = |goal: &str| {
+        let note = json!({"id": "n", "action": "ticket_comment", "args": {"to": "DP-602"}});
+        has(&with_tools(&tools, goal, json!([note])), Code::GoalForbidden, Ask)
+    };
+    assert!(!notes("Why is it empty? Just look, then leave what you found on DP-602."));
+    assert!(notes("Just look at DP-602, and do not change anything."));
+}
+
 /// What a line makes anew below a temporary folder it may take away first; what somebody else left there it may not.
 #[test]
 fn what_is_made_anew_may_go_first() {
@@ -352,6 +370,12 @@ fn what_is_made_anew_may_go_first() {
     let old = "find /tmp/traces -name '*.ctf' -mtime +7 -delete";
     assert_eq!(line("Delete the traces in /tmp/traces that are older than 7 days", old).decision, Allow);
     assert_ne!(line("How many traces in /tmp/traces are older than 7 days?", old).decision, Allow);
+    let young = "find /tmp/traces -name '*.ctf' -mtime -7 -delete";
+    assert_ne!(line("Delete the traces in /tmp/traces that are older than 7 days", young).decision, Allow);
+    assert_ne!(
+        line("Remove the old logs in logs. Then copy the rest to /tmp/traces", "rm -rf /tmp/traces").decision,
+        Allow
+    );
 }
 
 /// Who copies from a stick wants no new file system on it.

@@ -62,7 +62,7 @@ pub(in crate::review) fn forbidden(
             let noted = || {
                 touch.effect == Effect::Create
                     && touch.seen().is_none()
-                    && prepared.goal.order_beside("leav put not writ record log comment", &touch.name)
+                    && prepared.goal.order_beside("leav put note writ record log comment", &touch.name)
             };
             ban.things.is_empty()
                 && ban.act == Act::Change

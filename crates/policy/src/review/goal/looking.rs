@@ -80,8 +80,7 @@ pub(in crate::review) fn beyond_a_look(request: &Request<'_>, prepared: &Prepare
     // "Save what https://desk.house.example/health says": what is only to be read gets nothing.
     let given = |touch: &&Touch| {
         touch.by == By::Tool
-            && prepared.step.action.as_str() == "http_request"
-            && !gets(prepared)
+            && (prepared.step.action.as_str() == "http_request" && !gets(prepared))
             && !touch.effect.is_harmless()
             && matches!(touch.kind, TargetKind::Host | TargetKind::Url)
             && touch.endpoint.as_ref().is_some_and(|at| prepared.goal.only_reads_at(&at.host.to_string()))

@@ -166,22 +166,35 @@ impl Wishes {
     /// Whether it speaks of files by their names, and this is none of them, nor anything else of which it speaks.
     pub(in crate::review) fn writes_elsewhere(&self, path: &str, inside: &str) -> bool {
         let named = || self.tokens().filter(|token| is_file_name(token) && !token.contains("://"));
-        // A list beside the one that is named: "notes/west.md", and a line in notes/log.md; `gw-2-full.img` made of `gw-2.img`.
         let folder = |path: &str| path.strip_suffix(base(path)).unwrap_or("").to_owned();
+        let text = [".md", ".txt"].iter().any(|end| inside.ends_with(end));
+        // A list beside the one that is named: "notes/west.md", and a line in notes/log.md; `tracks.tgz.sha256` of `tracks.tgz`.
+        let of = |token: &str| text || fold(base(inside)).starts_with(&format!("{}.", base(token)));
+        let beside = || named().any(|token| folder(token) == folder(inside) && of(token));
+        // `mkdir -p opac/draft`, where opac/draft/hours.toml is to be written.
+        let above = || named().any(|token| token.trim_start_matches("./").starts_with(&format!("{}/", fold(inside))));
+        if named().next().is_none() || beside() || above() || self.means_path(path, inside) {
+            return false;
+        }
+        // "Into reports/sum.md"
+        if named().any(|token| self.wants_into(base(token))) {
+            return true;
+        }
+        // Whoever says where nothing is to go leaves room for a note, and for what is made of a file that is named: `gw-2-full.img` of
+        // `gw-2.img`, `level2.svg` of `level2.dot`.
         let stem = |path: &str| {
             base(path).rsplit_once('.').map(|(stem, _)| fold(stem).into_owned()).filter(|stem| stem.len() > 2)
         };
-        let text = [".md", ".txt"].iter().any(|end| inside.ends_with(end));
-        let made_of = |token: &str| stem(token).is_some_and(|stem| fold(base(inside)).starts_with(&stem));
-        let alike = |token: &str| stem(token).is_some() && stem(token) == stem(inside);
-        let beside = named().any(|token| (folder(token) == folder(inside) && (text || made_of(token))) || alike(token));
-        // Whoever says where nothing is to go leaves room for a note.
-        let noted = text && inside.starts_with("notes/") && !named().any(|token| self.wants_into(base(token)));
+        let made_of = |token: &str| {
+            stem(token).is_some_and(|of| {
+                (folder(token) == folder(inside) && fold(base(inside)).starts_with(&of)) || stem(inside) == Some(of)
+            })
+        };
         // A file that is called by a number is not told by its name.
         let spelled = self.read.text.contains(base(&fold(inside))) || !base(inside).contains(char::is_alphabetic);
-        // "Do the points in TODO.md": which files those are about is for whoever reads them to see.
+        // "Do the points in that list": which files those are about is for whoever reads them to see.
         let left = self.delegates() || self.read.words.iter().any(|w| w.means.is_some() && has("do doing", &w.text));
-        named().next().is_some() && !left && !beside && !noted && !spelled && !self.means_path(path, inside)
+        !(left || spelled || text && inside.starts_with("notes/") || named().any(made_of))
     }
 
     /// Whether it says by a word where something lies: "below exports", and not "in the workspace".

@@ -162,6 +162,7 @@ impl Wishes {
             let before = |word: &&Word| whole && !follows && word.sentence == at.sentence && word.at < at.at;
             // "Ask in #purchasing if it is all right"
             const ASKING: &str = "see check look know tell ask find verify test say wonder enquire sure";
+            const REMINDING: &str = "remind ask nudge chase";
             let asks = at.text == "if" && words.iter().filter(here).any(|word| has(ASKING, &word.text));
             // "Only when it is verified: post it", "As soon as it is there (and only then!) post it".
             let leads = words.iter().filter(|word| word.sentence == at.sentence).take(2).any(|word| word.at == at.at);
@@ -182,82 +183,79 @@ impl Wishes {
                 token == name
                     || (token.contains('/') && name.ends_with(&format!("/{}", token.trim_start_matches("./"))))
             };
-            // "Production only when Jonas has signed - remind him", "ask Anya and Wen if Friday works": what is asked waits for nothing.
-            let reminds = |word: &Word| {
-                word.sentence == at.sentence && has("remind ask nudge chase", &word.text) && word.orders()
+            // "Production only when Jonas has signed - remind him", "ask Anya and Wen if Friday works": who is asked waits for nothing, where
+            // that is the last thing that is ordered before he is named.
+            let reminded = |word: &Word| {
+                let mut before = words.iter().rev().filter(|w| w.sentence == word.sentence && w.at < word.at);
+                let order = before.find(|w| w.orders() && (has(REMINDING, &w.text) || Kind::is_any(w)));
+                touch.effect == Effect::Send && order.is_some_and(|w| has(REMINDING, &w.text))
             };
             // "Would be good if that happened today" is a wish.
-            let before_it = words.iter().rev().find(|word| word.at < at.at);
-            let wished = before_it.is_some_and(|word| has("good nice great glad helpful lovely best", &word.text));
-            let asks = asks || wished || (touch.effect == Effect::Send && words.iter().any(reminds));
-            !asks && said.any(|word| named(word) || pays(word))
+            let mut back = self.before(at.at);
+            let good = back.next().is_some_and(|word| has("good nice great glad helpful lovely best", word));
+            let wished = good && back.next() == Some("be");
+            !asks && !wished && said.any(|word| (named(word) && !reminded(word)) || pays(word))
         })
     }
 
     /// The words with which it makes something wait for something.
     fn waits(&self) -> impl Iterator<Item = &Word> {
-        let begins = |pair: &[Word]| match pair {
-            // "If you need the background" is a courtesy.
-            [one, two, next, ..] => {
-                let polite = two.text == "you" && has("need want like wonder prefer", &next.text);
-                (has("if unless provided", &one.text) && !one.within && !polite)
-                    || (one.text == "only" && has("when once after if", &two.text))
-                    || (one.text == "soon" && two.text == "as")
-                    || (one.text == "not" && two.text == "before")
-                    || (one.text == "once" && has("you the its their every everything", &two.text))
+        let words = &self.read.words;
+        let text = |i: usize| words.get(i).map_or("", |word| word.text.as_str());
+        let before = |i: usize| i.checked_sub(1).and_then(|i| words.get(i)).map(|w| w.sentence);
+        let waits = move |(i, word): &(usize, &Word)| match (word.text.as_str(), text(i + 1)) {
+            // "If you need the background" is a courtesy; "pay it if received" ends with its condition.
+            ("if" | "unless" | "provided", next) => {
+                let courtesy = next == "you" && has("need want like wonder prefer", text(i + 2));
+                !word.within && !courtesy
             }
+            ("only", next) => has("when once after if", next),
+            ("once", next) => has("you the its their every everything", next),
+            ("soon", "as") | ("not", "before") => true,
+            // "When it gives a 200, write to them" begins so, and not "When you have a moment, …".
+            ("when", next) => before(*i) != Some(word.sentence) && !has("you it", next),
             _ => false,
         };
-        let pairs = self.read.words.windows(3).filter(move |pair| begins(pair)).filter_map(|pair| pair.first());
-        // "When it gives a 200, write to them", and not "When you have a moment, …".
-        let leading = |i: &usize| {
-            let word = |i: Option<usize>| i.and_then(|i| self.read.words.get(i));
-            let here = word(Some(*i));
-            let first = here.map(|w| w.sentence) != word(i.checked_sub(1)).map(|w| w.sentence);
-            first
-                && here.is_some_and(|w| w.text == "when")
-                && word(Some(i + 1)).is_some_and(|w| !has("you it", &w.text))
-        };
-        let leads = (0..self.read.words.len()).filter(leading).filter_map(|i| self.read.words.get(i));
-        pairs.chain(leads.collect::<Vec<_>>())
+        words.iter().enumerate().filter(waits).map(|(_, word)| word)
     }
 
     /// The records that its conditions are about: "provided DE-8102 stands at accepted".
     pub(in crate::review) fn named_by_conditions(&self) -> Vec<String> {
         let words = &self.read.words;
         let text = &self.read.text;
-        let word = |at: usize| words.iter().position(|word| word.at == at).unwrap_or(0);
         // "As soon as 77300 shows delivered you may pay LN-21007": what comes then is what is to be done.
-        let allows = |at: &&Word| {
-            let seeing = words.get(word(at.at) + 1).is_some_and(|next| has("have ve see saw know are", &next.text));
+        let allows = |(i, at): &(usize, &Word)| {
+            let seeing = words.get(i + 1).is_some_and(|next| has("have ve see saw know are", &next.text));
             has("may can then", &at.text) || (at.text == "you" && !seeing)
         };
         let of_conditions = self.waits().flat_map(|begin| {
-            let rest = words.iter().filter(|word| word.at > begin.at && word.clause == begin.clause);
-            rest.filter(|word| word.sentence == begin.sentence).take_while(|word| !allows(word))
+            let rest = words.iter().enumerate().filter(|(_, word)| word.at > begin.at && word.clause == begin.clause);
+            rest.filter(|(_, word)| word.sentence == begin.sentence).take_while(|word| !allows(word))
         });
         // "If it matches purchase order 5518"
-        let numbered = |at: &Word| {
-            let before = word(at.at).checked_sub(1).and_then(|i| words.get(i));
+        let numbered = |i: usize, at: &Word| {
+            let before = i.checked_sub(1).and_then(|i| words.get(i));
             at.text.len() > 2
                 && at.text.chars().all(|c| c.is_ascii_digit())
                 && before.is_some_and(|w| has("order po invoice bill ticket issue pr case number", &w.text))
         };
-        let record = |at: &Word| {
+        let record = |(i, at): (usize, &Word)| {
             let token = words::token(text, at.at);
             let file = is_file_name(token) && !token.contains("://");
             let name = if file { base(token) } else { token };
-            (file || prefix(token).is_some() || numbered(at)).then(|| name.to_owned())
+            (file || prefix(token).is_some() || numbered(i, at)).then(|| name.to_owned())
         };
         let mut named: Vec<String> = of_conditions.filter_map(record).collect();
         // "Compare it with our order PO-7720, and pay it only when that order shows as delivered"
         if named.is_empty() && self.waits().next().is_some() {
-            let checked = |at: &&Word| {
-                let checks =
-                    |w: &Word| w.clause == at.clause && w.at < at.at && w.orders() && w.is("compar check verif");
-                words.iter().any(checks)
-            };
-            named = words.iter().filter(checked).filter_map(record).collect();
+            let mut checked = None;
+            for (i, at) in words.iter().enumerate() {
+                if checked == Some(at.clause) {
+                    named.extend(record((i, at)));
+                } else if at.orders() && at.is("compar check verif") {
+                    checked = Some(at.clause);
+                }
+            }
         }
         named.dedup();
         named
