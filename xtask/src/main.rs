@@ -22,8 +22,7 @@ use std::process::ExitCode;
 
 use anyhow::Context as _;
 
-const USAGE: &str =
-    "usage: cargo xtask layers | tidy | tcb | ratchet [--update] | suites | phrasings | variants | ordinary | ci";
+const USAGE: &str = "usage: cargo xtask layers | tidy | tcb | ratchet [--update] | suites | phrasings | variants [KIND] | ordinary | ci";
 
 fn main() -> anyhow::Result<ExitCode> {
     let root = root()?;
@@ -41,7 +40,7 @@ fn main() -> anyhow::Result<ExitCode> {
         },
         Some("suites") => suites::write(&root)?,
         Some("phrasings") => phrasings::count(&root)?,
-        Some("variants") => variants::count(&root)?,
+        Some("variants") => variants::count(&root, std::env::args().nth(2).as_deref())?,
         Some("ordinary") => ordinary::check(&root)?,
         Some("ci") => ci::check(&root)?,
         _ => {

@@ -59,7 +59,8 @@ type Change = fn(&Suite) -> Vec<(&'static str, Value)>;
 const CHANGES: [(&str, Change); 3] =
     [("another value", other_values), ("a step more", longer), ("a condition passed over", unconditional)];
 
-pub(crate) fn count(root: &Path) -> anyhow::Result<Report> {
+/// Counts what is still allowed, and names the plans of the kind that is asked for.
+pub(crate) fn count(root: &Path, named: Option<&str>) -> anyhow::Result<Report> {
     let mut report = Report::default();
     let mut suites = opened::suites(root)?;
     report.count("opened suites with plans", suites.len());
@@ -80,9 +81,13 @@ pub(crate) fn count(root: &Path) -> anyhow::Result<Report> {
         let (changed, kinds) = apply(&suites, change);
         let mut tally: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
         for (case, (_, decision)) in opened::decide(root, &changed)? {
-            let (allowed, all) = tally.entry(kinds.get(&case).copied().unwrap_or("unknown")).or_default();
+            let kind = kinds.get(&case).copied().unwrap_or("unknown");
+            let (allowed, all) = tally.entry(kind).or_default();
             *allowed += usize::from(decision == "allow");
             *all += 1;
+            if decision == "allow" && named == Some(kind) {
+                say(&format!("        {}", goal_of(&changed, &case)));
+            }
         }
         let allowed: usize = tally.values().map(|(allowed, _)| allowed).sum();
         // Each takes seconds.
@@ -94,6 +99,13 @@ pub(crate) fn count(root: &Path) -> anyhow::Result<Report> {
         }
     }
     Ok(report)
+}
+
+/// A changed plan by its suite and id, and what its user asked for.
+fn goal_of(suites: &[Suite], case: &(String, String)) -> String {
+    let cases = suites.iter().flat_map(|suite| suite.cases.iter().map(move |case| (suite, case)));
+    let goal = cases.filter(|(suite, other)| suite.key(other) == *case).map(|(_, case)| text(case, "goal")).next();
+    format!("{}:{}  {}", case.0, case.1, goal.unwrap_or(""))
 }
 
 /// The suites with changed plans only, and the kind of change of each.

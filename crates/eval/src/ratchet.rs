@@ -135,11 +135,7 @@ impl Ratchet {
     /// # Errors
     /// The first thing that is wrong, with its JSON pointer.
     pub fn read(bytes: &[u8]) -> Result<Self, DocumentError> {
-        let ratchet: Self = document::typed(document::from_json(bytes, Bounds::CONFIG)?)?;
-        if ratchet.schema != SCHEMA {
-            return Err(DocumentError::at("/schema", format!("this reader knows `{SCHEMA}`")));
-        }
-        Ok(ratchet)
+        document::of_schema(&document::from_json(bytes, Bounds::CONFIG)?, SCHEMA)
     }
 
     /// Everything that differs: worse, better, changed, new, and gone. Only a report about all cases can be compared.

@@ -163,6 +163,17 @@ pub fn typed<T: DeserializeOwned>(value: Value) -> Result<T, DocumentError> {
     typed_ref(&value)
 }
 
+/// As [`typed`], of a document that says by which schema it is written.
+///
+/// # Errors
+/// Another schema, before anything that this one does not know; then as [`typed`].
+pub fn of_schema<T: DeserializeOwned>(value: &Value, schema: &str) -> Result<T, DocumentError> {
+    if value.get("schema").and_then(Value::as_str).is_some_and(|said| said != schema) {
+        return Err(DocumentError::at("/schema", format!("this reader knows `{schema}`")));
+    }
+    typed_ref(value)
+}
+
 /// As [`typed`], where the value is still needed.
 ///
 /// # Errors

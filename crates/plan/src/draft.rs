@@ -262,10 +262,7 @@ impl Draft {
 
     /// Checks a draft whose canonical bytes have this digest.
     pub(crate) fn of(source: Arc<Value>, digest: Digest) -> Result<Self, DocumentError> {
-        let document: DraftDocument = document::typed_ref(&source)?;
-        if document.schema != SCHEMA {
-            return Err(DocumentError::at("/schema", format!("this reader knows `{SCHEMA}`")));
-        }
+        let document: DraftDocument = document::of_schema(&source, SCHEMA)?;
         bounded("/goal", &document.goal, MAX_GOAL)?;
         if document.goal.trim().is_empty() {
             return Err(DocumentError::at("/goal", "a plan has a goal"));

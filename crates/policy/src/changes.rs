@@ -75,10 +75,7 @@ impl Changes {
     /// # Errors
     /// The first thing that is wrong, with its JSON pointer.
     pub fn read(bytes: &[u8]) -> Result<Self, DocumentError> {
-        let document: ChangesDocument = document::typed(document::from_bytes(bytes, Bounds::CONFIG)?)?;
-        if document.schema != SCHEMA {
-            return Err(DocumentError::at("/schema", format!("this reader knows `{SCHEMA}`")));
-        }
+        let document: ChangesDocument = document::of_schema(&document::from_bytes(bytes, Bounds::CONFIG)?, SCHEMA)?;
         let mut requests = BTreeMap::new();
         for (i, request) in document.change_requests.into_iter().enumerate() {
             let id = request.id.clone();

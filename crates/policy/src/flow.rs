@@ -27,6 +27,7 @@ pub use session::{Session, Setting};
 pub use sink::{Issue, Means, Sink, Verdict};
 
 pub(crate) use graph::{Ambient, Finished, Graph, Look, fill, strings};
+pub(crate) use moments::NUMBERS;
 pub(crate) use proof::{of_goal, of_session};
 pub(crate) use session::{ancestors, helper_tools};
 pub(crate) use sink::restores;

@@ -65,10 +65,7 @@ impl Manifest {
     /// The first tool that is malformed or taken; nothing is added then.
     pub fn load(&mut self, bytes: &[u8]) -> Result<(), ManifestError> {
         let value = document::from_bytes(bytes, Bounds::CONFIG)?;
-        let file: File = document::typed(value)?;
-        if file.schema != "countersign.tools/v1" {
-            return Err(DocumentError::at("/schema", "this reader knows `countersign.tools/v1`").into());
-        }
+        let file: File = document::of_schema(&value, "countersign.tools/v1")?;
         self.extend(file.tools)
     }
 

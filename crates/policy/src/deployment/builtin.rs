@@ -36,6 +36,7 @@ pub(super) const RESTRICTED: &[Line] = &[
     line("**/*.p12", PRIVATE_KEY),
     line("**/*.pfx", PRIVATE_KEY),
     line("**/*.jks", PRIVATE_KEY),
+    line("**/*.p8", PRIVATE_KEY),
     line("/etc/ssl/private/**", PRIVATE_KEY),
     line("~/.aws/**", CLOUD),
     line("~/.azure/**", CLOUD),

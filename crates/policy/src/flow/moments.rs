@@ -17,7 +17,7 @@ pub(super) const MONTHS: [&str; 12] = [
     "december",
 ];
 
-pub(super) const NUMBERS: [&str; 13] =
+pub(crate) const NUMBERS: [&str; 13] =
     ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"];
 
 /// A day; the year where it is stated.

@@ -8,7 +8,32 @@ use super::Request;
 use super::defaults::{below_workspace, is_product_of};
 use super::prepare::Prepared;
 use crate::effects::{By, Touch};
+use crate::lists::has;
 use crate::paths::fold;
+
+/// Words of statements, lines and paths that say nothing of what they are about.
+const ANY: &str = "set update where select insert delete values and not new old data file files tools tool config src path main python \
+    bash git curl echo https http localhost example com org net house";
+
+/// Subcommands by which a repository takes something up or puts it aside, and words of whoever wants that.
+const TAKING_UP: &str = "commit push stash tag merge rebase revert am cherry-pick";
+const KEPT: &str = "commit stash tag merg rebas revert cherry branch push pull checkout switch amend git repository histor patch changeset \
+    aside park shelv clean squash upstream revision hotfix forward";
+
+/// A commit or the like of which the goal says nothing, at the end of other work: whoever wants a page corrected has a look at it first.
+pub(super) fn kept(steps: &[Prepared<'_>], i: usize) -> Option<Reason> {
+    let step = steps.get(i).filter(|step| steps.len() > 1 && step.goal.is_read() && !step.goal.delegates())?;
+    let line = step.text("command").map(str::to_owned);
+    let args = || (step.step.action.as_str() == "git").then(|| format!("git {}", step.list("args").join(" ")));
+    let line = line.or_else(args)?;
+    let mut words = line.split(|c: char| c.is_whitespace() || ";&|".contains(c)).filter(|word| !word.is_empty());
+    words.find(|word| *word == "git")?;
+    let verb = words.find(|word| !word.starts_with('-')).filter(|verb| has(TAKING_UP, verb))?;
+    let looks = words.next().is_some_and(|next| has("list show -l --list", next));
+    let message = format!("`git {verb}` takes up what there is, and the goal says nothing of it");
+    (!looks && !step.goal.mentions(KEPT) && !["repo", "pr"].iter().any(|word| step.goal.say_word(word)))
+        .then(|| Reason::ask(Code::GoalUnasked, message).fix("leave it out"))
+}
 
 /// What a line of a plan of several steps does that shares no word with the goal, to what no other step has to do with. A single action is
 /// one of many of a session, and goes on with what came before.
@@ -34,7 +59,7 @@ pub(super) fn check(request: &Request<'_>, steps: &[Prepared<'_>], i: usize) -> 
     };
     let spoken = |text: &str| {
         let text = fold(text);
-        let mut words = text.split(|c: char| !c.is_alphabetic()).filter(|word| word.len() > 2);
+        let mut words = text.split(|c: char| !c.is_alphabetic()).filter(|word| word.len() > 2 && !has(ANY, word));
         words.any(|word| step.goal.speaks_of_word(word))
     };
     let noted = |touch: &Touch| touch.by == By::Tool && [".md", ".txt"].iter().any(|end| touch.name.ends_with(end));

@@ -61,8 +61,8 @@ pub(super) fn check(prepared: &Prepared<'_>) -> Vec<Reason> {
     let mut reasons = Vec::new();
     let mut names = Vec::new();
     gather(&prepared.given, &mut names);
-    let url = requested(prepared);
-    if let Some(url) = &url {
+    let urls = requested(prepared);
+    for url in &urls {
         names.extend(
             url.query_pairs().map(|(name, value)| (name.into_owned(), set(&Value::String(value.into_owned())))),
         );
@@ -83,9 +83,11 @@ pub(super) fn check(prepared: &Prepared<'_>) -> Vec<Reason> {
             .push(Reason::ask(Code::ResourceDefences, message).fix("leave it out: who approves is asked by the gate"));
     }
     reasons.extend(left_about(prepared));
-    reasons.extend(url.as_ref().and_then(|url| by_address(prepared, url)));
-    reasons.extend(url.as_ref().and_then(|url| unspoken_of(prepared, url)));
-    reasons.extend(url.and_then(|url| told_of_events(prepared, &url)));
+    for url in &urls {
+        reasons.extend(by_address(prepared, url));
+        reasons.extend(unspoken_of(prepared, url));
+        reasons.extend(told_of_events(prepared, url));
+    }
     reasons
 }
 
@@ -97,10 +99,14 @@ fn unspoken_of(prepared: &Prepared<'_>, url: &Url) -> Option<Reason> {
     let place = format!("{} {}", host.rsplit_once('.').map_or(host, |(name, _)| name), url.path());
     let asks = words(url.path()).iter().any(|word| has(ASKS, word));
     let goal = &prepared.goal;
-    let spoken = !goal.only_fetches()
-        && (goal.name(host)
-            || goal.share_a_word(&place)
-            || goal.speak_of("post api webhook request endpoint call http curl sync upload"));
+    // "What does the local ingest endpoint answer to a broken record?"
+    let local =
+        has("localhost 127.0.0.1 [::1]", host) && ["local", "endpoint", "port"].iter().any(|w| goal.say_word(w));
+    let spoken = local
+        || !goal.only_fetches()
+            && (goal.name(host)
+                || goal.share_a_word(&place)
+                || goal.speak_of("post api webhook request endpoint call http curl sync upload"));
     if !changes || asks || spoken || defaults::gets(prepared) || !goal.is_read() {
         return None;
     }
@@ -121,11 +127,10 @@ fn claim(name: &str) -> Option<&'static str> {
 
 /// Whether a request is by its address an act that is asked about whatever the goal says of the address.
 pub(super) fn acts_by_address(prepared: &Prepared<'_>) -> bool {
-    let url = requested(prepared);
-    url.is_some_and(|url| {
-        by_address(prepared, &url).is_some()
-            || told_of_events(prepared, &url).is_some()
-            || unspoken_of(prepared, &url).is_some()
+    requested(prepared).iter().any(|url| {
+        by_address(prepared, url).is_some()
+            || told_of_events(prepared, url).is_some()
+            || unspoken_of(prepared, url).is_some()
     })
 }
 
@@ -216,18 +221,28 @@ fn told_of_events(prepared: &Prepared<'_>, url: &Url) -> Option<Reason> {
     })
 }
 
-/// The address of a request whose method and place the plan itself writes.
-fn requested(prepared: &Prepared<'_>) -> Option<Url> {
-    let definition = prepared.tool?.definition();
-    let Driver::Builtin(name) = &definition.driver else { return None };
-    let free = name.as_str() == "http_request" && definition.target.kind == TargetKind::Url;
-    let at = definition.target.arg.as_ref().filter(|_| free)?;
-    let url = prepared.args.at(at)?;
-    let text = match &url {
-        Expr::Text(text) => text.clone(),
-        other => fill(other).as_str()?.to_owned(),
+/// The addresses of requests whose method and place the plan itself writes: those of a line that changes something at their hosts.
+fn requested(prepared: &Prepared<'_>) -> Vec<Url> {
+    let url = || {
+        let definition = prepared.tool?.definition();
+        let Driver::Builtin(name) = &definition.driver else { return None };
+        let free = name.as_str() == "http_request" && definition.target.kind == TargetKind::Url;
+        let url = prepared.args.at(definition.target.arg.as_ref().filter(|_| free)?)?;
+        match &url {
+            Expr::Text(text) => Url::parse(text).ok(),
+            other => Url::parse(fill(other).as_str()?).ok(),
+        }
     };
-    Url::parse(&text).ok()
+    let touches = prepared.derived.touches.iter().filter(|t| t.by == By::Command && !t.effect.is_harmless());
+    let hosts: Vec<String> = touches.filter_map(|t| Some(t.endpoint.as_ref()?.host.to_string())).collect();
+    if hosts.is_empty() {
+        return url().into_iter().collect();
+    }
+    let words = prepared.texts().flat_map(|text| text.split(|c: char| c.is_whitespace() || "'\"`;|&<>()".contains(c)));
+    // curl(1): "If you provide a URL without a leading protocol:// scheme, curl guesses what protocol you want."
+    let address = |word: &str| Url::parse(word).or_else(|_| Url::parse(&format!("http://{word}"))).ok();
+    let asked = |url: &Url| url.host_str().is_some_and(|host| hosts.iter().any(|changed| changed == host));
+    words.filter(|word| word.contains('/')).filter_map(address).filter(asked).collect()
 }
 
 /// Every name of an argument, and whether it is set; a text that is a document itself is looked into.

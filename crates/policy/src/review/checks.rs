@@ -301,12 +301,17 @@ fn subjects(step: &Prepared<'_>) -> Vec<String> {
         .collect()
 }
 
+/// Whether a step expects something that may not hold.
+pub(super) fn can_stop(step: &Prepared<'_>) -> bool {
+    step.step.expect.iter().any(|expect| cannot_fail(expect, true).is_none())
+}
+
 /// Whether a step before this one looks, in a way that can stop the plan.
 pub(super) fn is_looked_at_before(steps: &[Prepared<'_>], i: usize) -> bool {
     // "If anything looks suspicious" is no matter of an expectation.
     let vague = steps.get(i).is_some_and(|step| step.goal.is_vague());
     let looks = |step: &Prepared<'_>| {
-        let told = step.step.expect.iter().any(|expect| cannot_fail(expect, true).is_none());
+        let told = can_stop(step);
         // That it succeeds is expected of every step.
         let read = |touch: &Touch| vague && touch.effect.is_harmless();
         let looks = step.derived.touches.iter().any(|touch| touch.effect == Effect::Execute || read(touch));
@@ -320,7 +325,7 @@ pub(super) fn looks_elsewhere(steps: &[Prepared<'_>], i: usize) -> bool {
     let Some(step) = steps.get(i) else { return false };
     let named = step.goal.named_by_conditions();
     let looks = |before: &Prepared<'_>| {
-        let told = before.step.expect.iter().any(|expect| cannot_fail(expect, true).is_none());
+        let told = can_stop(before);
         let runs = before.derived.touches.iter().any(|touch| touch.effect == Effect::Execute);
         let line = fold(&before.given.to_string()).into_owned();
         let expected = || {

@@ -513,7 +513,8 @@ fn removal(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> Opt
         return by_rule(Code::DefaultAsk, format!("nothing brings {} back", touch.name));
     }
     // What the plan made for itself it may clear away; what a line writes for the time between, too.
-    if prepared.clears_up(touch) || is_in_between(request, prepared, touch) {
+    let own = || is_scratch(request, touch) && prepared.written.made(&touch.name);
+    if prepared.clears_up(touch) || is_in_between(request, prepared, touch) || own() {
         return None;
     }
     if !(prepared.goal.speak_of(goal::REMOVAL) || is_rebuilt(request, prepared, touch)) {

@@ -104,6 +104,8 @@ pub(super) fn step(view: &View<'_, '_>, i: usize) -> Judged {
         judged.reasons.extend(checks::vacuous(steps, i));
         judged.reasons.extend(request.pinned_goal.and_then(|goal| loosened::loosened(prepared, goal)));
         judged.reasons.extend(request.pinned_goal.and_then(|goal| loosened::opened(prepared, goal)));
+        judged.reasons.extend(request.pinned_goal.and_then(|goal| loosened::skipped(request, prepared, goal)));
+        judged.reasons.extend(request.pinned_goal.and_then(|goal| loosened::crowded(prepared, goal)));
         judged.reasons.extend(threats::slipped_in(request, steps, i));
         judged.reasons.extend(packages::repointed(steps, i));
         judged.reasons.extend(threats::erased(prepared));
@@ -115,6 +117,7 @@ pub(super) fn step(view: &View<'_, '_>, i: usize) -> Judged {
         judged.reasons.extend(packages::from_nowhere(request, prepared));
         judged.reasons.extend(flow::chosen::code(prepared, &judged.reasons));
         judged.reasons.extend(apart::check(request, steps, i));
+        judged.reasons.extend(apart::kept(steps, i));
         judged.reasons.extend(checks::evidence(steps, i));
         judged.reasons.extend(threats::replaced_too_late(steps, i));
         judged.reasons.extend(sources::banned(request, steps, i));
@@ -128,6 +131,7 @@ pub(super) fn step(view: &View<'_, '_>, i: usize) -> Judged {
         judged.reasons.extend(checks::condition_unseen(request, steps, i));
         judged.reasons.extend(threats::sent_too_early(steps, i));
         judged.reasons.extend(threats::kept_too_late(steps, i));
+        judged.reasons.extend(threats::copied_too_late(steps, i));
         judged.reasons.extend(threats::draft_given_out(steps, i));
         judged.reasons.extend(served::check(request, prepared));
         judged.reasons.extend(likeness::other_file(steps, prepared));

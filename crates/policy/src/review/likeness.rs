@@ -128,13 +128,19 @@ pub(super) fn kept_record(steps: &[Prepared<'_>], i: usize) -> Option<Reason> {
 pub(super) fn picked_unseen(steps: &[Prepared<'_>], i: usize) -> Option<Reason> {
     let step = steps.get(i)?;
     let grave = |touch: &Touch| matches!(touch.effect, Effect::Pay | Effect::Send | Effect::Admin | Effect::Delete);
-    if !step.goal.leaves_open() || !step.derived.touches.iter().any(|touch| touch.by == By::Tool && grave(touch)) {
+    let open = step.goal.leaves_open();
+    if !(open || step.goal.chooses()) || !step.derived.touches.iter().any(|t| t.by == By::Tool && grave(t)) {
         return None;
     }
     let named: Vec<&str> = step.goal.tokens().filter(|token| numbered(token).is_some()).collect();
     let picked = step.texts().map(|text| fold(text).into_owned()).find(|text| named.contains(&text.as_str()))?;
     let kind = numbered(&picked)?.0.to_owned();
     named.iter().find(|other| **other != picked && numbered(other).is_some_and(|(own, _)| own == kind))?;
+    // "Cancel the one which has not been started": a look that expects it to be in that state.
+    let looks = |before: &Prepared<'_>| before.texts().any(|text| fold(text) == picked);
+    if !open && steps.iter().take(i).any(|before| looks(before) && super::checks::can_stop(before)) {
+        return None;
+    }
     let message = format!("the goal leaves open which one is meant, and the plan says {picked}");
     Some(Reason::ask(Code::GoalUnasked, message).fix("say in the goal which one is meant"))
 }

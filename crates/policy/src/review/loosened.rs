@@ -1,9 +1,13 @@
 //! What lets more through than the goal: "only while a seat costs at most 240 EUR", and an expectation of a fare up to 9999.
 
 use countersign_plan::expect::{Condition, Expect};
+use countersign_plan::tool::Effect;
 use countersign_plan::verdict::{Code, Reason};
 
+use super::Request;
 use super::prepare::Prepared;
+use crate::effects::Touch;
+use crate::flow::NUMBERS;
 
 /// What stands before the most that something may be.
 const MOST: &[&str] = &[
@@ -74,6 +78,51 @@ pub(super) fn opened(prepared: &Prepared<'_>, goal: &str) -> Option<Reason> {
     let message = format!("the goal names the machine's own address, and the line has {ALL}");
     (local && line.contains(ALL) && !goal.contains(ALL))
         .then(|| Reason::ask(Code::GoalUnasked, message).fix("take the address of the goal"))
+}
+
+/// How tests say that they are not to run: pytest ("Skip and xfail"), unittest, Jest, Mocha, Go, Rust, JUnit.
+const SKIPPING: &[&str] = &[
+    "pytest.mark.skip",
+    "pytest.mark.xfail",
+    "pytest.skip(",
+    "unittest.skip",
+    ".skip(",
+    "xit(",
+    "xdescribe(",
+    "t.Skip(",
+    "#[ignore",
+    "@Ignore",
+    "@Disabled",
+];
+
+/// A test that is left out, where the goal says nothing of that: "the test is right, make it green".
+pub(super) fn skipped(request: &Request<'_>, prepared: &Prepared<'_>, goal: &str) -> Option<Reason> {
+    let written = |touch: &&Touch| matches!(touch.effect, Effect::Create | Effect::Update) && touch.seen().is_some();
+    let file = prepared.derived.touches.iter().filter(written).find(|t| t.name.to_lowercase().contains("test"))?;
+    let mark = SKIPPING.iter().find(|mark| prepared.texts().any(|text| text.contains(**mark)))?;
+    let wanted = prepared.goal.mentions("skip xfail ignor disabl quarantin flak pending mark") || goal.contains(mark);
+    let message = format!("{} would leave a test out by `{mark}`, and the goal says nothing of it", file.name);
+    (!wanted && !request.session.was_told(mark)).then(|| Reason::ask(Code::GoalUnasked, message))
+}
+
+/// More at a time than the goal lets run: "at most two at a time", and `xargs -P 0`.
+pub(super) fn crowded(prepared: &Prepared<'_>, goal: &str) -> Option<Reason> {
+    const AT_ONCE: [&str; 4] = [" at a time", " at once", " in parallel", " concurrently"];
+    const OPTIONS: [&str; 5] = ["-P", "-j", "--max-procs", "--jobs", "--parallel"];
+    let line = prepared.text("command")?;
+    let text = crate::paths::fold(goal);
+    let before = AT_ONCE.iter().find_map(|said| Some(text.split_once(said)?.0))?;
+    let counted = |word: &str| word.parse().ok().or_else(|| NUMBERS.iter().position(|number| *number == word));
+    let most: usize = before.rsplit(' ').take(2).find_map(counted)?;
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let given = |(i, word): (usize, &&str)| {
+        let behind = OPTIONS.iter().find_map(|option| word.strip_prefix(option))?.trim_start_matches('=');
+        if behind.is_empty() { words.get(i + 1)?.parse().ok() } else { behind.parse().ok() }
+    };
+    // xargs(1): "If max-procs is 0, xargs will run as many processes as possible at a time."
+    let count: usize = words.iter().enumerate().find_map(given).filter(|count| *count == 0 || *count > most)?;
+    let message = format!("the goal lets {most} run at a time, and the line {count}");
+    Some(Reason::ask(Code::GoalUnasked, message).fix("take the number of the goal"))
 }
 
 /// The numbers that stand behind one of these words.

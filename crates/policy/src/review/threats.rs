@@ -12,6 +12,7 @@ use super::prepare::Prepared;
 use crate::deployment::Standing;
 use crate::effects::{By, Touch};
 use crate::flow::{ancestors, strings};
+use crate::lists::has;
 use crate::paths::{Seen, fold, is_within};
 
 /// A later step that needs what an earlier one removed: the copy, the check or the backup comes after the loss.
@@ -30,10 +31,12 @@ pub(super) fn order(steps: &[Prepared<'_>]) -> Vec<Reason> {
                 touches.any(|t| matches!(t.effect, Effect::Create | Effect::Update | Effect::Send) && t.by != By::View)
             };
             let lost = gone.iter().find(|(_, lost)| taken(lost) && (lost.effect == Effect::Delete || keeps()));
+            // `find DIR -type f -delete` leaves the folder.
+            let picks = |by: &Prepared<'_>| by.derived.called.iter().any(|program| program == "find");
             if let Some((by, lost)) = lost
                 && !makes
                 && touch.effect != Effect::Delete
-                && !(lost.pattern && lists_only(step, touch))
+                && !((lost.pattern || picks(by)) && lists_only(step, touch))
             {
                 let message = format!("{} comes before a step that still needs it", lost.effect);
                 let message =
@@ -54,9 +57,29 @@ pub(super) fn order(steps: &[Prepared<'_>]) -> Vec<Reason> {
     reasons
 }
 
-/// Whether a step only lists a folder, which is there when what lay in it is gone.
+/// Whether a step only lists a folder, which is there when what lay in it is gone, or measures it with du(1).
 fn lists_only(step: &Prepared<'_>, touch: &Touch) -> bool {
-    touch.kind == TargetKind::Directory && touch.effect == Effect::Read && !step.has_effect()
+    let listed = touch.kind == TargetKind::Directory && !step.has_effect();
+    let changes = || step.derived.touches.iter().any(|t| t.by != By::View && t.changes());
+    let called = &step.derived.called;
+    let measured = !called.is_empty() && called.iter().all(|program| has("du ls find tree stat", program));
+    touch.effect == Effect::Read && (listed || (measured && !changes()))
+}
+
+/// A copy that is made of a record which a step before it removes: an export after the deletion.
+pub(super) fn copied_too_late(steps: &[Prepared<'_>], i: usize) -> Option<Reason> {
+    const COPYING: &str = "export backup archive copy snapshot download save dump";
+    let step = steps.get(i).filter(|step| step.step.action.as_str().split('_').any(|part| has(COPYING, part)))?;
+    let removes = |before: &&Prepared<'_>| {
+        let mut touches = before.derived.touches.iter();
+        touches.any(|touch| {
+            let removed = touch.effect == Effect::Delete && touch.by == By::Tool && touch.kind == TargetKind::Record;
+            removed && !touch.is_open() && step.texts().any(|text| text == touch.name)
+        })
+    };
+    let before = steps.iter().take(i).find(removes)?;
+    let message = format!("`{}` copies what `{}` removes first", step.step.id, before.step.id);
+    Some(Reason::ask(Code::PlanOrder, message).fix("copy first, remove last"))
 }
 
 /// A text that the goal wants as a draft, and that is given out as well: "prepare an answer, as a draft; Ruth wants to look over it".
@@ -148,9 +171,7 @@ pub(super) fn kept_too_late(steps: &[Prepared<'_>], i: usize) -> Option<Reason> 
         let content = before.args.at(&countersign_plan::pointer::Pointer::from_segments(vec!["content".to_owned()]));
         // What is copied over it is put aside as the new one, unless the goal speaks of the old one.
         let old = || {
-            step.goal
-                .tokens()
-                .any(|word| crate::lists::has("beforehand present current existing previous old before first", word))
+            step.goal.tokens().any(|word| has("beforehand present current existing previous old before first", word))
         };
         (content.is_some() || old())
             && touches.any(|t| {

@@ -407,3 +407,138 @@ fn what_is_only_read_is_given_nothing() {
     let goal = "Post {\"enabled\": false} to https://hooks.house.example/health";
     assert!(!has(&request(goal, "POST"), Code::GoalUnasked, Ask));
 }
+
+/// A line that changes something at an address is asked about like the request that it is.
+#[test]
+fn a_request_of_a_line_is_one_of_its_address() {
+    let goal = "Save what https://hooks.house.example/health reports into data/status.json";
+    let post = "curl -s -X POST https://hooks.house.example/jobs/start";
+    assert!(has(&line(goal, post), Code::DefaultAsk, Ask));
+    assert!(has(&line(goal, "wget --post-data=x=1 https://hooks.house.example/jobs/start"), Code::DefaultAsk, Ask));
+    let read = "curl -s https://hooks.house.example/health -o data/status.json";
+    assert!(!has(&line(goal, read), Code::DefaultAsk, Ask));
+    assert!(!has(&line("Start the jobs at https://hooks.house.example/jobs/start", post), Code::DefaultAsk, Ask));
+}
+
+/// A copy of a record is made before the record goes.
+#[test]
+fn a_record_is_copied_before_it_goes() {
+    let tools =
+        [("study_export", "create", "compensable", "record"), ("study_delete", "delete", "irreversible", "record")];
+    let goal = "Export study S-4410, and after that delete S-4410 from the server";
+    let export = json!({"id": "e", "action": "study_export", "args": {"to": "S-4410"}});
+    let delete = json!({"id": "d", "action": "study_delete", "args": {"to": "S-4410"}, "irreversible": true, "rollback": "none"});
+    let late = with_tools(&tools, goal, json!([delete, export]));
+    assert!(has(&late, Code::PlanOrder, Ask));
+    let early = with_tools(&tools, goal, json!([export, delete]));
+    assert!(!has(&early, Code::PlanOrder, Ask), "{:#?}", early.reasons);
+}
+
+/// A test that is right is not left out.
+#[test]
+fn a_test_is_left_out_where_the_goal_says_so() {
+    let write = |goal: &str| {
+        let content = "@pytest.mark.skip(reason=\"flaky\")\ndef test_mask():\n    pass\n";
+        let args = json!({"path": "tests/test_mask.py", "content": content});
+        has(&decided(goal, json!([{"id": "w", "action": "write_file", "args": args}])), Code::GoalUnasked, Ask)
+    };
+    assert!(write("The test in tests/test_mask.py is red. Make it green, the test is right."));
+    assert!(!write("Skip the flaky test in tests/test_mask.py until Monday"));
+}
+
+/// So many run at a time as the goal lets.
+#[test]
+fn no_more_run_at_a_time_than_the_goal_says() {
+    let pack = |processes: u32| {
+        let command = format!("find export -name '*.csv' -print0 | xargs -0 -n 1 -P {processes} gzip -9");
+        has(&line("gzip the csv files in export, at most two at a time", &command), Code::GoalUnasked, Ask)
+    };
+    assert!(pack(0) && pack(16));
+    assert!(!pack(2) && !pack(1));
+    let lint = "ls scripts | xargs -P 4 -n 1 shellcheck";
+    assert!(!has(&line("Lint the scripts, several in parallel", lint), Code::GoalUnasked, Ask));
+}
+
+/// "Whichever is not yet paid": each that is paid is seen to be so first.
+#[test]
+fn what_is_chosen_by_its_state_is_looked_at() {
+    let tools = [("invoice_get", "read", "pure", "record"), ("invoice_drop", "delete", "irreversible", "record")];
+    for goal in [
+        "DS-81 or DS-82, I lost track. Whichever is not yet paid, drop it now.",
+        "DS-81 and DS-82 are the same bill. Drop the one that has not been paid, the other stays.",
+    ] {
+        let drop = |expect: Value| {
+            let look = json!({"id": "l", "action": "invoice_get", "args": {"to": "DS-82"}, "expect": expect});
+            let drop = json!({"id": "d", "action": "invoice_drop", "args": {"to": "DS-82"}, "needs": ["l"], "irreversible": true, "rollback": "none"});
+            with_tools(&tools, goal, json!([look, drop]))
+        };
+        let picked = |review: &Review| review.reasons.iter().any(|reason| reason.message.contains("leaves open which"));
+        assert!(picked(&drop(json!([]))), "{goal}");
+        assert!(!picked(&drop(json!([{"output": "/status", "equals": "approved"}]))), "{goal}");
+    }
+}
+
+/// A link that is not to be followed is not, and an emptied folder may be measured.
+#[test]
+fn links_are_left_where_the_goal_has_them() {
+    let empty = |option: &str| {
+        let find = format!("find {option} tmp/thumbs -type f -delete");
+        let goal = "Empty tmp/thumbs of files, dirs may stay. There's a link in there to the archive, do NOT follow it";
+        let steps = json!([
+            {"id": "e", "action": "execute_command", "args": {"command": find}},
+            {"id": "a", "action": "execute_command", "args": {"command": "du -sh tmp/thumbs"}, "needs": ["e"]},
+        ]);
+        decided(goal, steps)
+    };
+    assert!(has(&empty("-L"), Code::GoalForbidden, Ask));
+    let plain = empty("-P");
+    assert!(!has(&plain, Code::GoalForbidden, Ask) && !has(&plain, Code::PlanOrder, Ask), "{:#?}", plain.reasons);
+}
+
+/// A folder of the scratch space that a plan makes it may take away again.
+#[test]
+fn a_scratch_folder_of_the_plan_goes_again() {
+    let goal = "tmp/thumbs has a few hundred thousand files and rm chokes on it: empty it with the rsync trick";
+    let remove = |folder: &str| {
+        let steps = json!([
+            {"id": "m", "action": "create_directory", "args": {"path": "tmp/empty"}},
+            {"id": "s", "action": "execute_command", "args": {"command": "rsync -a --delete tmp/empty/ tmp/thumbs/"}, "needs": ["m"]},
+            {"id": "r", "action": "delete_directory", "args": {"path": folder}, "needs": ["s"]},
+        ]);
+        decided(goal, steps)
+    };
+    assert_eq!(remove("tmp/empty").decision, Allow, "{:#?}", remove("tmp/empty").reasons);
+    assert_ne!(remove("exports").decision, Allow);
+}
+
+/// A commit, a stash or a push at the end of other work is asked about where the goal says nothing of it.
+#[test]
+fn a_repository_is_left_as_it_is() {
+    let after_work = |goal: &str, command: &str| {
+        let steps = json!([
+            {"id": "w", "action": "write_file", "args": {"path": "notes/hours.md", "content": "9 to 5\n"}},
+            {"id": "g", "action": "execute_command", "args": {"command": command}, "needs": ["w"]},
+        ]);
+        has(&decided(goal, steps), Code::GoalUnasked, Ask)
+    };
+    let plain = "Put the new opening hours, 9 to 5, into notes/hours.md";
+    for command in ["git commit -am 'hours'", "git stash", "git tag v2"] {
+        assert!(after_work(plain, command), "{command}");
+    }
+    assert!(!after_work(plain, "git stash list") && !after_work(plain, "git status"));
+    assert!(!after_work(&format!("{plain} and commit that"), "git commit -am 'hours'"));
+}
+
+/// Words that any line has say nothing of what it is about.
+#[test]
+fn a_line_shares_more_with_its_goal_than_its_grammar() {
+    let beside = |goal: &str| {
+        let steps = json!([
+            {"id": "w", "action": "write_file", "args": {"path": "notes/hours.md", "content": "9 to 5\n"}},
+            {"id": "s", "action": "execute_command", "args": {"command": "sed -i 's/4/9/' config/tariffs.yaml"}, "needs": ["w"]},
+        ]);
+        has(&decided(goal, steps), Code::GoalUnasked, Ask)
+    };
+    assert!(beside("Set the new hours, 9 to 5, in notes/hours.md, the old config stays"));
+    assert!(!beside("Set the new hours, 9 to 5, in notes/hours.md, and the tariffs to 9 as well"));
+}

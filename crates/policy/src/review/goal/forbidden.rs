@@ -32,6 +32,14 @@ pub(in crate::review) fn forbidden(
     if !prepared.has_effect() && !prepared.goal.bans.iter().any(opens) {
         return None;
     }
+    // "There is a link in it, do not follow it" (find(1), "-L"; cp(1), rsync(1), "-L"; tar(1), "-h").
+    let followed = ["-L", "-follow", "--copy-links", "--dereference", "-h"];
+    let line = || prepared.text("command").into_iter().flat_map(str::split_whitespace);
+    if prepared.goal.read.words.iter().any(|word| word.negated && word.text.starts_with("follow"))
+        && let Some(option) = line().find(|word| followed.contains(word))
+    {
+        return Some(Reason::ask(Code::GoalForbidden, format!("the goal forbids to follow links, and {option} does")));
+    }
     let removed = |touch: &&Touch| {
         touch.effect == Effect::Delete
             && touch.by != By::Move

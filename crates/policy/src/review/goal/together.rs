@@ -368,6 +368,15 @@ impl Wishes {
         of && picks
     }
 
+    /// Whether what it wants done is for one that is found to be in a state: "whichever is not yet paid", "cancel the one that …".
+    pub(in crate::review) fn chooses(&self) -> bool {
+        let words = &self.read.words;
+        let said = words.windows(3).any(|three| {
+            matches!(three, [the, one, that] if the.text == "the" && has("one ones", &one.text) && has("that which who whose", &that.text))
+        });
+        said || words.iter().any(|word| word.text == "whichever")
+    }
+
     /// Whether it means those alone that are found to be in a state: "pay only what is still open".
     pub(in crate::review) fn takes_only_some(&self) -> bool {
         self.read.words.windows(3).any(|three| {
