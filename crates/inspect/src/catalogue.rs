@@ -42,6 +42,7 @@ const SOURCES: &[(&str, &str)] = &[
     ("laboratory", include_str!("catalogue/laboratory.txt")),
     ("backends", include_str!("catalogue/backends.txt")),
     ("publishing", include_str!("catalogue/publishing.txt")),
+    ("mobile", include_str!("catalogue/mobile.txt")),
 ];
 
 static CATALOGUE: LazyLock<HashMap<&'static str, Arc<Entry>>> = LazyLock::new(|| {
@@ -59,10 +60,19 @@ static CATALOGUE: LazyLock<HashMap<&'static str, Arc<Entry>>> = LazyLock::new(||
 
 /// The entry of a program by its bare name.
 pub(crate) fn entry(name: &str) -> Option<&'static Entry> {
+    // Those of a device are none here.
+    if name.contains(':') {
+        return None;
+    }
     let known = |name: &str| CATALOGUE.get(name).or_else(|| versioned(name).and_then(|base| CATALOGUE.get(base)));
     // `mkfs.TYPE` makes a file system of whatever type (mkfs(8)).
     let makes = || name.starts_with("mkfs.").then(|| known("mkfs")).flatten();
     known(name).or_else(makes).or_else(|| of_target(name).and_then(known)).map(AsRef::as_ref)
+}
+
+/// The entry of a program that a device has, and this machine has not.
+pub(crate) fn of_device(name: &str) -> Option<&'static Entry> {
+    CATALOGUE.get(format!("android:{name}").as_str()).map(AsRef::as_ref)
 }
 
 /// What a toolchain for another machine has under the target's name: `arm-none-eabi-objdump`, `x86_64-w64-mingw32-gcc`.

@@ -89,6 +89,8 @@ pub(crate) struct Machine<'a> {
     pub(crate) every_key: bool,
     /// The position of the command under way, where it is one of the inspected text itself.
     pub(crate) span: Option<Span>,
+    /// Whether it all runs on a phone or in an emulator of one.
+    pub(crate) on_device: bool,
     /// How many shells deep.
     pub(crate) depth: u32,
     /// The functions under way.
@@ -151,6 +153,7 @@ impl<'a> Machine<'a> {
             ends_databases: false,
             every_key: false,
             span: None,
+            on_device: false,
             depth: 0,
             calls: Vec::new(),
             concurrent: false,

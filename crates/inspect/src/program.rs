@@ -6,6 +6,7 @@ mod beside;
 mod builtin;
 mod client;
 mod deeds;
+mod device;
 mod disks;
 mod each;
 mod editors;
@@ -53,8 +54,16 @@ use crate::machine::{MAX_DEPTH, Machine, Part, Stream, Word};
 pub(crate) use owners::{has_owner, is_of_another};
 
 /// Folders in which a name is the program that the catalogue means.
-const PROGRAM_FOLDERS: &[&str] =
-    &["/bin/", "/usr/bin/", "/usr/local/bin/", "/sbin/", "/usr/sbin/", "/usr/local/sbin/", "/opt/homebrew/bin/"];
+const PROGRAM_FOLDERS: &[&str] = &[
+    "/bin/",
+    "/usr/bin/",
+    "/usr/local/bin/",
+    "/sbin/",
+    "/usr/sbin/",
+    "/usr/local/sbin/",
+    "/opt/homebrew/bin/",
+    "/usr/libexec/",
+];
 
 const SHELLS: &[&str] = &["sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "fish", "rbash", "csh", "tcsh"];
 
@@ -121,7 +130,8 @@ impl Machine<'_> {
     }
 
     fn installed(&mut self, name: &str, base: &str, rest: &[Word], stdin: Stream) -> Stream {
-        let entry = catalogue::entry(base);
+        let of_device = || catalogue::of_device(base).filter(|_| self.on_device);
+        let entry = of_device().or_else(|| catalogue::entry(base));
         let special = special::knows(base);
         let knowledge = if entry.is_some() || special { Knowledge::Catalogued } else { Knowledge::Uncatalogued };
         self.note(name, rest, knowledge);
@@ -412,30 +422,16 @@ impl Machine<'_> {
     /// A program that a variable of the machine's own leads to: the user's shell (`SHELL`, POSIX "Environment Variables"), or one
     /// that is catalogued in the folder of an installed kit. Only where the line leaves the variable as it is.
     fn by_variable(&self, name: &Word) -> Option<String> {
-        const KITS: &[&str] = &[
-            "ANDROID_HOME",
-            "ANDROID_SDK_ROOT",
-            "ANDROID_NDK_HOME",
-            "ANDROID_NDK_ROOT",
-            "CONDA_PREFIX",
-            "CUDA_HOME",
-            "FLUTTER_ROOT",
-            "GOROOT",
-            "GRADLE_HOME",
-            "JAVA_HOME",
-            "LLVM_HOME",
-            "M2_HOME",
-            "MAVEN_HOME",
-            "NVM_BIN",
-            "PYENV_ROOT",
-            "QT_ROOT_DIR",
-            "ROCM_PATH",
-            "VULKAN_SDK",
-        ];
+        const KITS: &str = "ANDROID_HOME ANDROID_SDK ANDROID_SDK_ROOT ANDROID_NDK ANDROID_NDK_HOME ANDROID_NDK_ROOT CARGO_HOME \
+            CONDA_PREFIX CUDA_HOME DART_SDK DEVELOPER_DIR DOTNET_ROOT EMSDK FLUTTER_HOME FLUTTER_ROOT GOROOT GRAALVM_HOME \
+            GRADLE_HOME JAVA_HOME JDK_HOME JRE_HOME KOTLIN_HOME LLVM_HOME M2_HOME MAVEN_HOME NDK_HOME NDK_ROOT NVM_BIN PYENV_ROOT \
+            QT_ROOT_DIR ROCM_PATH SCALA_HOME VULKAN_SDK WASI_SDK_PATH";
         let (slash, hole, rest) = match name.parts() {
             [Part::Hole { name, .. }] => ("", name, ""),
             [Part::Text(slash), Part::Hole { name, .. }] => (slash.as_str(), name, ""),
             [Part::Hole { name, .. }, Part::Text(rest)] => ("", name, rest.as_str()),
+            // Whichever version lies there: `$ANDROID_HOME/build-tools/*/aapt2`.
+            [Part::Hole { name, .. }, Part::Text(_), .., Part::Text(rest)] => ("", name, rest.as_str()),
             _ => return None,
         };
         let variable = hole.trim_end_matches([':', '-', '?']);
@@ -448,7 +444,7 @@ impl Machine<'_> {
         let base = rest
             .rsplit('/')
             .next()
-            .filter(|base| KITS.contains(&variable) && !rest.contains("..") && !base.is_empty())?;
+            .filter(|base| tasks::has(KITS, variable) && !name.shown().contains("..") && !base.is_empty())?;
         (catalogue::entry(base).is_some() && !special::knows(base)).then(|| base.to_owned())
     }
 

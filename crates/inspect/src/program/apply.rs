@@ -82,10 +82,7 @@ impl Machine<'_> {
         }
         let mut doing = Doing {
             recursive: tags.contains(&&Tag::Recursive),
-            // `gawk -i inplace`
-            in_place: tags.contains(&&Tag::InPlace)
-                || (self.by.ends_with("awk")
-                    && rest.iter().any(|word| matches!(word.constant(), Some("inplace" | "-iinplace")))),
+            in_place: self.changes_in_place(&parsed, &tags, rest),
             dry: tags.contains(&&Tag::DryRun),
             hosts: Vec::new(),
             sent: None,
@@ -162,7 +159,7 @@ impl Machine<'_> {
             self.touch_path(Effect::Update, &image, false);
             return;
         }
-        let offline = tags.contains(&&Tag::Offline);
+        let offline = tags.contains(&&Tag::Offline) || self.makes_passing_store(parsed, tags);
         // What works on the project's files says so by paths.
         let local = tags.iter().any(|tag| matches!(tag, Tag::Path(..)));
         if !parsed.path.is_empty() && !doing.dry && !local {

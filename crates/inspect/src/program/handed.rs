@@ -53,18 +53,21 @@ impl Machine<'_> {
     pub(super) fn elsewhere(&mut self, command: &[Word], mounts: &[(String, String)]) -> bool {
         let shown: Vec<String> = command.iter().map(Word::shown).collect();
         let what = format!("{} … {}", self.by, shown.join(" "));
-        self.touch_other(Effect::Execute, TargetKind::Process, what);
         let constant: Option<Vec<String>> = command.iter().map(|word| word.constant().map(str::to_owned)).collect();
         let Some(words) = constant else {
+            self.touch_other(Effect::Execute, TargetKind::Process, what);
             self.unknown(UnknownKind::Value, Effect::Execute, "what runs elsewhere shows only when the line runs");
             return false;
         };
         // Judged on its own: only what matters anywhere is taken over.
         let inner = match words.as_slice() {
+            words if self.by == "adb" => super::device::on_device(words, self.context),
             [one] => crate::shell::shell(one, self.context),
             words if self.by == "ssh" => crate::shell::shell(&words.join(" "), self.context),
             words => crate::shell::argv(words, self.context),
         };
+        let effect = if self.looks_at_device(&inner) { Effect::Read } else { Effect::Execute };
+        self.touch_other(effect, TargetKind::Process, what);
         let line = if matches!(self.by.as_str(), "ssh" | "ansible") { words.join(" ") } else { String::new() };
         if !crate::shell::is_deep() && crate::path::speaks_of_startup(&line) {
             // A login begins in the home folder: what is read at start-up lies below it.

@@ -116,6 +116,10 @@ impl Machine<'_> {
             self.script(&command.replace("% ", " ").replace("%%", "%"), &Stream::unknown());
             return;
         }
+        // An app of a simulator has addresses of its own.
+        if self.by == "simctl" && !text.starts_with("http") && !word.has_hole() {
+            return;
+        }
         // `:8080/path` and `/path` are this machine (HTTPie manual, "URL shortcuts for localhost").
         let short = matches!(self.by.as_str(), "http" | "https" | "xh" | "xhs" | "httpie") && text.starts_with(':');
         let word = &if short { Word::text(format!("localhost{text}")) } else { word.clone() };

@@ -23,6 +23,10 @@ pub(super) fn verb(word: &str) -> Option<Effect> {
 impl Machine<'_> {
     /// What the words of a service's command line say beside the subcommand that the catalogue found.
     pub(super) fn by_verbs(&mut self, parsed: &Parsed<'_>, tags: &[&Tag], what: &str) {
+        // What a simulator is told to do passes with it.
+        if self.by == "simctl" {
+            return;
+        }
         let known = tags.iter().filter_map(|tag| if let Tag::Named(effect) = tag { Some(*effect) } else { None }).max();
         let path = parsed.path.iter().filter_map(|word| word.split(['-', '_', ':']).find_map(verb));
         // Operands are names as well: where a look is what the catalogue found, only the first can be a verb.

@@ -9,6 +9,7 @@ mod findings;
 mod given;
 mod grave;
 mod hidden_ends;
+mod mobile;
 mod ordinary;
 mod roundabout;
 mod told;
