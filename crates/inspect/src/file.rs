@@ -6,6 +6,7 @@ mod implant;
 mod kernel;
 pub(crate) mod make;
 pub(crate) mod playbook;
+mod project;
 mod recipes;
 mod runners;
 pub(crate) mod scratch;
@@ -23,6 +24,7 @@ use crate::code::Language;
 use crate::inspection::{Build as _, FindingKind};
 use crate::machine::{Machine, Word};
 use crate::path::{self, Place};
+pub(crate) use foreign::started;
 pub(crate) use runners::{is_vacuous, swallows, weakens_tests};
 pub(crate) use settings::{between, lines_of_settings};
 

@@ -362,6 +362,22 @@ pub(crate) fn speaks_of_startup(line: &str) -> bool {
     line.contains('.') && STARTUP_IN_HOME.iter().chain(STARTUP_FOLDERS_IN_HOME).any(|name| line.contains(name))
 }
 
+/// What each Python reads as it starts, among its packages (Python library reference, "site").
+fn is_of_every_python(path: &str) -> bool {
+    let Some((folder, last)) = path.rsplit_once('/') else { return false };
+    let packages = folder.ends_with("/site-packages") || folder.ends_with("/dist-packages");
+    packages && (last.ends_with(".pth") || matches!(last, "sitecustomize.py" | "usercustomize.py"))
+}
+
+/// Whether a file is one with a key by its name, wherever it lies: of certificates, of stores, and what signs apps.
+pub(crate) fn is_key(path: &str) -> bool {
+    let last = path.rsplit('/').next().unwrap_or(path);
+    [".pem", ".key", ".p8", ".p12", ".pfx", ".jks", ".keystore", ".mobileprovision"]
+        .iter()
+        .any(|end| last.ends_with(end))
+        || last.starts_with("AuthKey_")
+}
+
 fn is_startup(path: &str, home: &str) -> bool {
     let of_machine = matches!(path.as_bytes().get(1), Some(b'e' | b'v' | b'u' | b'l' | b'b' | b'L'));
     if of_machine && STARTUP.iter().any(|start| path.starts_with(start)) {
@@ -377,5 +393,8 @@ fn is_startup(path: &str, home: &str) -> bool {
     {
         return true;
     }
-    path.contains("/.git/hooks/") || path.ends_with("/.git/config") || path.ends_with("/.envrc")
+    is_of_every_python(path)
+        || path.contains("/.git/hooks/")
+        || path.ends_with("/.git/config")
+        || path.ends_with("/.envrc")
 }

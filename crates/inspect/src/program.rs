@@ -294,7 +294,8 @@ impl Machine<'_> {
     fn by_path(&mut self, word: &Word, name: &str, rest: &[Word], stdin: Stream) -> Stream {
         let path = self.paths(word).into_iter().next().unwrap_or_else(|| name.to_owned());
         self.note(&path, rest, Knowledge::File);
-        if self.scratch(word).is_none() && !self.computed.contains(&path) {
+        let own = self.made.contains(&path) && !self.files.contains_key(&path);
+        if self.scratch(word).is_none() && !self.computed.contains(&path) && !own {
             self.touch_path(Effect::Execute, word, false);
         }
         if let Some(out) = self.of_project(&path, rest, &stdin) {

@@ -106,7 +106,17 @@ impl Machine<'_> {
             self.unknown(UnknownKind::TooMuch, Effect::Execute, problem);
             return None;
         }
-        match Parser::new(text.as_bytes(), &expand::options()).parse_program() {
+        let read = |text: &str| Parser::new(text.as_bytes(), &expand::options()).parse_program();
+        let (spaced, program) = match read(text) {
+            Err(_) if text.contains("((") && text.contains(";;") => {
+                let spaced = spaced(text);
+                let program = read(&spaced);
+                (spaced, program)
+            }
+            program => (String::new(), program),
+        };
+        let text = if spaced.is_empty() { text } else { &spaced };
+        match program {
             Ok(program) => {
                 if !plain::agrees(text, &program)
                     && let Err(difference) = second::opinion(text, &program)
@@ -141,6 +151,22 @@ impl Machine<'_> {
         self.depth -= 1;
         out
     }
+}
+
+/// The text with a blank between the signs of a loop without bounds: `for ((;;))` is `for ((; ;))` (bash(1), "Compound Commands").
+fn spaced(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 8);
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("((") {
+        out.push_str(before);
+        out.push_str("((");
+        let (inside, more) = after.split_at(after.find("))").unwrap_or(0));
+        let loops = before.trim_end().ends_with("for");
+        out.push_str(&if loops { inside.replace(";;", "; ;") } else { inside.to_owned() });
+        rest = more;
+    }
+    out.push_str(rest);
+    out
 }
 
 #[cfg(test)]

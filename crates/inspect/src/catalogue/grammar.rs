@@ -201,6 +201,8 @@ pub(crate) enum Tag {
     Bare,
     /// Only what is installed in the project is run: nothing is fetched.
     Offline,
+    /// No registry is asked.
+    Alone,
 }
 
 /// An option.
@@ -464,6 +466,7 @@ fn tag(token: &'static str) -> Result<Tag, String> {
         "inert" => Tag::Inert,
         "bare" => Tag::Bare,
         "offline" => Tag::Offline,
+        "alone" => Tag::Alone,
         _ => return Err(format!("`{token}` is no tag")),
     })
 }

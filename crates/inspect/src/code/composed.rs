@@ -49,6 +49,10 @@ const MARKS: &[&str] = &[
 impl Machine<'_> {
     /// What a code does once its texts are put together, as far as that is grave.
     pub(super) fn judge_composed(&mut self, language: Language, text: &str) {
+        if let Some(decoded) = Some(text).filter(|_| language == Language::Node).and_then(super::encoded::of_node) {
+            let inner = super::code(language, &decoded, self.context);
+            self.absorb_grave(inner);
+        }
         if language != Language::Python || text.len() > MAX_TEXT || !MARKS.iter().any(|mark| text.contains(mark)) {
             return;
         }
@@ -145,7 +149,7 @@ fn made(text: &str) -> Option<(String, &str)> {
             "hex" | "hexcodec" => String::from_utf8(hex::decode(text).ok()?).ok()?,
             _ => return None,
         };
-        (value, closed(after)?)
+        decoded(value.as_bytes(), closed(after)?)?
     } else {
         return None;
     };
@@ -327,7 +331,7 @@ fn listed<'a>(text: &'a str, vars: Option<&'a str>, getter: Option<&'a str>) -> 
 }
 
 /// The code with what a name is given once in the place of that name: a list of numbers, a text, a member of a module.
-fn named(code: &str) -> String {
+pub(super) fn named(code: &str) -> String {
     let mut out = code.to_owned();
     let part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '\'' | '"');
     for statement in code.split(['\n', ';']).take(MAX_LITERALS) {
@@ -452,7 +456,7 @@ fn numbers(text: &str) -> Option<(Vec<u32>, &str)> {
 }
 
 /// A text in quotes of one line, and what follows.
-fn literal(text: &str) -> Option<(String, &str)> {
+pub(super) fn literal(text: &str) -> Option<(String, &str)> {
     let bare = text.strip_prefix(['b', 'B', 'u', 'U']).unwrap_or(text);
     let quote = bare.chars().next().filter(|c| matches!(c, '\'' | '"'))?;
     let body = bare.get(1..)?;
@@ -482,7 +486,7 @@ fn literal(text: &str) -> Option<(String, &str)> {
     None
 }
 
-fn quoted(value: &str) -> String {
+pub(super) fn quoted(value: &str) -> String {
     format!("'{}'", value.replace('\\', "\\\\").replace('\'', "\\'").replace('\n', "\\n"))
 }
 

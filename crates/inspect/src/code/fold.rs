@@ -62,6 +62,7 @@ pub(super) fn constants(tokens: &[Token], home: &str, cwd: &str) -> Vec<Token> {
         }
         let folded = match token {
             Token::Name(name) => folded(name, rest, home).or_else(|| at_work(name, rest, here?)),
+            Token::Built(text) => super::sites::filled(text, home).map(|text| (text, 0)),
             Token::Text(text) => text.strip_prefix(super::lex::HOME).map(|rest| (format!("{home}{rest}"), 0)),
             _ => None,
         };
@@ -136,7 +137,7 @@ fn folded(name: &str, rest: &[Token], home: &str) -> Option<(String, usize)> {
     if TEMPORARY.contains(&name) {
         return made_folder(rest);
     }
-    None
+    super::sites::folder(name, rest, home)
 }
 
 fn at_home(text: &str, home: &str) -> Option<String> {
@@ -181,7 +182,7 @@ fn joined(rest: &[Token], home: &str) -> Option<(String, usize)> {
         }
         match rest.get(i)? {
             Token::Mark(',') => i += 1,
-            Token::Mark(')') => return Some((out, i)),
+            Token::Mark(')') => return Some((out, i + 1)),
             _ => return None,
         }
     }

@@ -301,10 +301,7 @@ impl crate::machine::Machine<'_> {
         let kept = |name: &str| {
             let last = name.rsplit('/').next().unwrap_or(name);
             name.starts_with('/')
-                && (!crate::path::is_below(name, cwd)
-                    || last.starts_with('.')
-                    || last.ends_with(".pem")
-                    || last.ends_with(".key"))
+                && (!crate::path::is_below(name, cwd) || last.starts_with('.') || crate::path::is_key(name))
         };
         let files = named(TargetKind::File).filter(|touch| touch.effect == Effect::Read && kept(&touch.name));
         let mut from: BTreeSet<String> = files.map(|touch| touch.name.clone()).collect();

@@ -444,6 +444,7 @@ impl Machine<'_> {
         if spelled != text {
             self.foreign_code(&spelled);
         }
+        self.decoded_by_groovy(text);
         self.packages_of_r(&spelled);
         let socket =
             ["Socket(", "TcpClient(", "net.Dial", "socket:", "TCPSocket"].iter().any(|call| text.contains(call));

@@ -87,11 +87,11 @@ pub(super) fn compiled(name: &str, text: &str, context: &Context) -> Option<Insp
     }
     let mut out = Inspection::default();
     let says = |list: &[&str]| list.iter().any(|part| text.contains(part));
-    let started: Vec<&str> = STARTS
+    let starts: Vec<&str> = STARTS
         .iter()
         .flat_map(|call| text.match_indices(call).take(16).map(|(at, _)| text.get(at + call.len()..).unwrap_or("")))
         .collect();
-    if says(CONNECTS) && (!started.is_empty() || says(&["/bin/sh", "/bin/bash", "dup2("])) {
+    if says(CONNECTS) && (!starts.is_empty() || says(&["/bin/sh", "/bin/bash", "dup2("])) {
         out.find(FindingKind::ReverseShell, None, format!("{name} connects a program to a socket"));
     }
     sends_secrets(text, context, &mut out);
@@ -104,7 +104,7 @@ pub(super) fn compiled(name: &str, text: &str, context: &Context) -> Option<Insp
             format!("{name} removes folders with all below, and speaks of the home folder or the root"),
         );
     }
-    for call in started {
+    for call in starts {
         let call = call.split([';', '\n']).next().unwrap_or(call);
         // Every second part stands in quotes.
         let quote = if call.contains('"') { '"' } else { '\'' };
@@ -273,7 +273,7 @@ impl Machine<'_> {
         }
         let by = self.by.clone();
         let tcl = matches!(by.as_str(), "tclsh" | "wish" | "expect");
-        let lines = if tcl { of_tcl(text) } else { lines_of(text) };
+        let lines = if tcl { of_tcl(text) } else { started(text) };
         // Shells of their own kind have the words of any.
         if SHELLS.contains(&by.as_str()) {
             self.judge_line(text);
@@ -442,7 +442,7 @@ fn takes_what_it_holds(text: &str) -> bool {
 }
 
 /// The constant lines for a shell, and programs with constant words, that calls in a text start.
-fn lines_of(text: &str) -> Vec<String> {
+pub(crate) fn started(text: &str) -> Vec<String> {
     let mut out = Vec::new();
     for call in RUNS {
         for (at, _) in text.match_indices(call).take(MAX_CALLS) {

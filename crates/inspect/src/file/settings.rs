@@ -44,6 +44,12 @@ pub(super) fn of(name: &str, text: &str, context: &Context) -> Option<Inspection
         "gradle" | "groovy" => {
             grave(&mut out, crate::code::code(Language::Other, text, context));
             super::carries::sends_secrets(text, context, &mut out);
+            super::project::of_gradle(&mut out, last, text);
+        }
+        "kts" if lower.ends_with(".gradle.kts") => super::project::of_gradle(&mut out, last, text),
+        _ if super::project::is_in_ruby(&lower) => {
+            super::project::of_ruby(&mut out, &lower, text, context);
+            return Some(out);
         }
         _ if recipe => {
             let code = between(text, "${@", '}').replace("bb.process.run(", "os.system(");
@@ -206,6 +212,9 @@ fn is_loaded(path: &str) -> bool {
         "fabfile.py",
         "justfile",
         "rakefile",
+        "fastfile",
+        "podfile",
+        "dangerfile",
         "gemfile",
         "vagrantfile",
         "dockerfile",
@@ -230,6 +239,7 @@ fn is_loaded(path: &str) -> bool {
         "_commands.py",
         ".rake",
         ".gemspec",
+        ".podspec",
     ];
     let lower = path.to_ascii_lowercase();
     let last = lower.rsplit('/').next().unwrap_or(&lower);

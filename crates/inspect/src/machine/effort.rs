@@ -2,8 +2,14 @@
 
 use countersign_plan::tool::Effect;
 
-use super::Machine;
+use super::{Machine, Stream};
 use crate::inspection::FindingKind;
+
+/// So many programs at once are a flood of what they do.
+const AT_ONCE: u32 = 50;
+
+/// So many are one whatever they do: no machine has as many cores.
+const MORE_THAN_CORES: u32 = 1000;
 
 /// Counts of what was done up to now; only differences say something.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -111,6 +117,25 @@ impl Machine<'_> {
     pub(crate) fn judge_many(&mut self, did: Effort) {
         if did.is_unbounded() && did.contacts > 0 {
             self.find(FindingKind::ForkBomb, "very many requests are sent at once");
+        } else if did.is_unbounded() && did.starts > 0 {
+            self.find(FindingKind::ForkBomb, "very many programs are started at once");
+        }
+    }
+
+    /// Programs that are started for what comes in, so many at once; 0 is as many as there are.
+    pub(crate) fn judge_at_once(&mut self, at_once: u32, did: Effort, input: &Stream) {
+        let by = self.by.clone();
+        if at_once == 0 || at_once >= AT_ONCE {
+            self.judge_many(did);
+            if input.endless && self.effort.limits == 0 {
+                self.find(FindingKind::ForkBomb, format!("`{by}` starts as many programs as it can, without end"));
+            }
+        }
+        if at_once >= MORE_THAN_CORES {
+            self.find(FindingKind::ForkBomb, format!("`{by}` starts {at_once} programs at once"));
+        }
+        if input.endless {
+            self.judge_endless(did);
         }
     }
 

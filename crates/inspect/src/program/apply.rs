@@ -70,7 +70,7 @@ impl Machine<'_> {
         };
         let tags: Vec<&Tag> = grammar.tags().chain(parsed.tags.iter().copied()).collect();
         let looks = tags.contains(&&Tag::Inert) || (rest.is_empty() && tags.contains(&&Tag::Bare));
-        if super::only_asks(rest) || looks || parsed.asks_for_help() {
+        if super::only_asks(rest) || looks || (parsed.asks_for_help() && !self.by.starts_with("gradle")) {
             return Stream::unknown();
         }
         for (option, effect) in &parsed.unlisted {
@@ -83,7 +83,7 @@ impl Machine<'_> {
         let mut doing = Doing {
             recursive: tags.contains(&&Tag::Recursive),
             in_place: self.changes_in_place(&parsed, &tags, rest),
-            dry: tags.contains(&&Tag::DryRun),
+            dry: tags.contains(&&Tag::DryRun) || self.removes_own_tree(&parsed),
             hosts: Vec::new(),
             sent: None,
             carried: Stream::empty(),
@@ -186,6 +186,7 @@ impl Machine<'_> {
                         self.runs_written(&below);
                     }
                 }
+                Tag::Net(_) if tags.contains(&&Tag::Alone) => {}
                 Tag::Net(registry) if !registry.contains('.') => self.asks_registry(registry, &parsed.operands),
                 Tag::Net(host) => doing.hosts.push(Word::text(*host)),
                 Tag::Named(effect) => {
@@ -217,6 +218,7 @@ impl Machine<'_> {
                 | Tag::Lists
                 | Tag::InPlace
                 | Tag::Offline
+                | Tag::Alone
                 | Tag::Inert
                 | Tag::Bare => {}
             }

@@ -36,7 +36,13 @@ impl Machine<'_> {
     pub(super) fn for_each_of(&mut self, base: &str, rest: &[Word], stdin: &Stream) -> Option<Stream> {
         match base {
             "fd" | "fdfind" => self.found_by_fd(base, rest, stdin),
-            "parallel" => self.in_parallel(rest).or_else(|| self.in_parallel_from(rest, stdin)),
+            "parallel" => {
+                let before = self.effort;
+                let out = self.in_parallel(rest).or_else(|| self.in_parallel_from(rest, stdin));
+                let did = self.effort.since(before);
+                self.judge_at_once(jobs(rest), did, stdin);
+                out
+            }
             _ => None,
         }
     }
@@ -154,4 +160,17 @@ impl Machine<'_> {
         }
         Some(out.with_text(None))
     }
+}
+
+/// How many jobs parallel starts at once; 0 is as many as there are (GNU parallel(1), "--jobs").
+fn jobs(rest: &[Word]) -> u32 {
+    let own = rest.iter().take_while(|word| !word.prefix().starts_with(":::")).collect::<Vec<_>>();
+    let given = own.iter().enumerate().find_map(|(i, word)| {
+        let text = word.constant()?;
+        if matches!(text, "-j" | "-P" | "--jobs" | "--max-procs") {
+            return own.get(i + 1)?.constant()?.parse().ok();
+        }
+        ["--jobs=", "--max-procs=", "-j", "-P"].iter().find_map(|option| text.strip_prefix(option)?.parse().ok())
+    });
+    given.unwrap_or(1)
 }

@@ -112,6 +112,11 @@ impl Machine<'_> {
                 }
                 return;
             }
+            // `fastlane run sh command:"LINE"` (fastlane, "sh").
+            "fastlane" => {
+                let given = rest.iter().filter_map(Word::constant).filter_map(|word| word.strip_prefix("command:"));
+                given.map(str::to_owned).collect()
+            }
             "start-stop-daemon" => return self.starts_in_background(rest),
             "pdftk" => return self.parts_of_document(rest),
             "exiftool" => {

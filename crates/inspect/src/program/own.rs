@@ -218,8 +218,12 @@ impl Machine<'_> {
 
     /// `python -m MODULE`, where that is a tool by which projects are built, a module of the project's own by its dotted name, or the
     /// server of a folder for this machine alone (Python documentation, "Command line and environment", "http.server").
-    pub(super) fn own_module(&mut self, module: &str, rest: &[Word]) -> bool {
+    pub(super) fn own_module(&mut self, module: &str, rest: &[Word]) -> Option<Stream> {
         let words: Vec<String> = rest.iter().map(Word::shown).collect();
+        // Where a user's packages lie (Python library reference, "site", "Command Line Interface").
+        if module == "site" && words == ["--user-site"] {
+            return Some(Stream::constant(format!("{}\n", crate::code::packages_of_user(&self.context.home))));
+        }
         if module == "http.server" {
             let bound = words.iter().enumerate().find_map(|(i, word)| match word.as_str() {
                 "-b" | "--bind" => words.get(i + 1).map(String::as_str),
@@ -233,7 +237,7 @@ impl Machine<'_> {
             if local {
                 self.touch_path(Effect::Read, &folder.unwrap_or_else(|| Word::text(".")), true);
             }
-            return local;
+            return local.then(Stream::unknown);
         }
         let first = module.split('.').next().unwrap_or(module);
         let plain = module.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '.'));
@@ -242,11 +246,11 @@ impl Machine<'_> {
             && crate::catalogue::entry(first).is_none()
             && !FAR_REACHING.contains(&first);
         if !plain || !(own || MODULES.contains(&module)) {
-            return false;
+            return None;
         }
         self.touch_path(Effect::Execute, &Word::text("."), true);
         self.touch_path(Effect::Update, &Word::text("."), true);
-        true
+        Some(Stream::unknown())
     }
 
     /// A file that a program loads as code: what the line wrote there is run.

@@ -16,6 +16,7 @@ const MAX_MOVES: usize = 64;
 impl Machine<'_> {
     /// `git checkout COMMIT -- PATH…`: each of these files becomes what it was (git-checkout(1)).
     pub(super) fn checks_out(&mut self, parsed: &Parsed<'_>, rest: &[Word], dry: bool) {
+        self.adds_tree(parsed);
         if dry || self.by != "git" || parsed.path.first().is_none_or(|word| word != "checkout") {
             return;
         }
@@ -245,6 +246,13 @@ impl Machine<'_> {
         let lost = empties && self.is_input(word);
         if let [name] = self.paths(word).as_slice() {
             self.effort.fresh += u32::from(holds.endless);
+            if holds.endless
+                && matches!(self.by.as_str(), "tee" | "gtee" | "sponge" | "cp")
+                && !name.starts_with("/dev/")
+            {
+                self.find(FindingKind::ForkBomb, format!("`{}` writes to {name} until the disk is full", self.by));
+            }
+            self.makes_environment(name);
             if super::apply::COPYING.contains(&self.by.as_str()) {
                 self.judge_written(name, &holds);
             }

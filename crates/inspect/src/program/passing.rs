@@ -3,6 +3,7 @@
 
 use countersign_plan::tool::Effect;
 
+use super::options::Parsed;
 use crate::machine::{Machine, Part, Stream, Variable, Word};
 
 /// Options of these clients that take a value.
@@ -36,6 +37,34 @@ impl Machine<'_> {
         };
         let paths = self.paths(database);
         database.constant() == Some(":memory:") || (!database.has_hole() && !paths.is_empty() && paths.iter().all(own))
+    }
+
+    /// `git worktree add FOLDER`: nobody has worked there before (git-worktree(1)).
+    pub(super) fn adds_tree(&mut self, parsed: &Parsed<'_>) {
+        if self.by == "git"
+            && parsed.path == ["worktree", "add"]
+            && let Some(folder) = parsed.operands.first().filter(|folder| !folder.has_hole())
+        {
+            let folders = self.paths(folder);
+            self.made.extend(folders);
+        }
+    }
+
+    /// Whether a tree is taken away again that the line has added.
+    pub(super) fn removes_own_tree(&self, parsed: &Parsed<'_>) -> bool {
+        let own = |folder: &Word| self.paths(folder).iter().all(|path| self.made.contains(path));
+        self.by == "git"
+            && parsed.path == ["worktree", "remove"]
+            && !parsed.operands.is_empty()
+            && parsed.operands.iter().all(own)
+    }
+
+    /// An environment that the line makes has programs of its own (Python library reference, "venv").
+    pub(super) fn makes_environment(&mut self, folder: &str) {
+        if matches!(self.by.as_str(), "venv" | "virtualenv" | "uv") {
+            let programs = ["python", "python3", "pip", "pip3"].map(|name| format!("{folder}/bin/{name}"));
+            self.made.extend(programs);
+        }
     }
 
     /// Whether the client under way works on such a database.

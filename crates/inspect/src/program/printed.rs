@@ -60,6 +60,14 @@ impl Machine<'_> {
         if out.text.is_some() || !has(PRINTING, name) {
             return;
         }
+        if let [option, script] = rest
+            && option.constant() == Some("-c")
+            && let Some(folder) =
+                script.constant().and_then(|script| crate::code::printed_packages(script, &self.context.home))
+        {
+            out.text = Some(format!("{folder}\n"));
+            return;
+        }
         let scripts =
             rest.iter().filter_map(Word::constant).filter(|text| CALLS.iter().any(|call| text.contains(call)));
         let texts =

@@ -6,11 +6,6 @@ use crate::code::Language;
 use crate::inspection::{FindingKind, UnknownKind};
 use crate::machine::{ANSWERS, Machine, Stream, Variable, Word};
 
-/// So many programs at once are a flood.
-const AT_ONCE: u32 = 50;
-/// So many programs at once are a flood whatever they do: no machine has as many cores.
-const MORE_THAN_CORES: u32 = 1000;
-
 /// Builtins that are installed as programs too.
 const BOTH: &[&str] = &["echo", "printf", "test", "[", "kill", "pwd", "true", "false"];
 
@@ -106,8 +101,8 @@ impl Machine<'_> {
         if matches!(module.as_str(), "cProfile" | "profile") {
             return self.profiled(words.get(1..).unwrap_or_default(), stdin);
         }
-        if self.own_module(&module, words.get(1..).unwrap_or_default()) {
-            return Some(Stream::unknown());
+        if let Some(out) = self.own_module(&module, words.get(1..).unwrap_or_default()) {
+            return Some(out);
         }
         Some(self.start(words.to_vec(), stdin.clone()))
     }
@@ -340,18 +335,7 @@ impl Machine<'_> {
         let before = self.effort;
         let out = self.each_item(&command, items, replace.as_deref());
         let did = self.effort.since(before);
-        if at_once == 0 || at_once >= AT_ONCE {
-            self.judge_many(did);
-            if input.endless && self.effort.limits == 0 {
-                self.find(FindingKind::ForkBomb, "`xargs` starts as many programs as it can, without end");
-            }
-        }
-        if at_once >= MORE_THAN_CORES {
-            self.find(FindingKind::ForkBomb, format!("`xargs` starts {at_once} programs at once"));
-        }
-        if input.endless {
-            self.judge_endless(did);
-        }
+        self.judge_at_once(at_once, did, &input);
         out
     }
 
@@ -400,7 +384,7 @@ impl Machine<'_> {
                 }
             }
         }
-        data.endless &= !bounded;
+        data.endless &= !bounded && self.effort.limits == 0;
         match out {
             Some(path) if data.text.as_deref() == Some("") => {
                 self.empties(&path);

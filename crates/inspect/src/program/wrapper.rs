@@ -82,6 +82,15 @@ const PICTURES: &[&str] =
 /// What stands before a command where GhostScript takes the name of a file.
 pub(super) const PIPE: &str = "%pipe%";
 
+/// The words of such a command: they are separated by blanks, of which one behind `%` is a part of a word; `%S` and `%s` are what the
+/// other end is asked for, and words that begin with `%G` or `%V` are not handed on (git-remote-ext(1)).
+fn helper(line: &str) -> Vec<String> {
+    let words = line.replace("% ", "\0");
+    let words = words.split(' ').filter(|word| !(word.is_empty() || word.starts_with("%G") || word.starts_with("%V")));
+    let asked = |word: &str| word.replace("%S", "git-upload-pack").replace("%s", "upload-pack");
+    words.map(|word| asked(&word.replace('\0', " ")).replace("%%", "%")).collect()
+}
+
 impl Machine<'_> {
     /// `-c name=value` and `git config name value` of git.
     pub(crate) fn git_config(&mut self, word: &Word) {
@@ -111,7 +120,7 @@ impl Machine<'_> {
         let runs = GIT_RUNS.iter().any(|run| name.starts_with(run))
             || GIT_RUNS_ENDS.iter().any(|end| name.ends_with(end) && name.matches('.').count() >= 2)
             || name.starts_with("pager.");
-        let harmless = matches!(value, Some("" | "false" | "cat" | "true" | "/dev/null" | "less"))
+        let harmless = matches!(value, Some("" | "false" | "cat" | "true" | ":" | "/dev/null" | "less"))
             && !matches!(name.as_str(), "http.sslverify" | "protocol.ext.allow");
         if let Some(value) = value.filter(|_| runs && !harmless) {
             self.runs_later(value);
@@ -131,17 +140,24 @@ impl Machine<'_> {
         }
     }
 
-    /// A command in the place of a connection: its words are separated by blanks, of which one behind `%` is a part of a word
-    /// (git-remote-ext(1)).
+    /// A command in the place of a connection, as a setting names it.
     fn by_helper(&mut self, name: &str, line: &str) {
-        let words: Vec<String> =
-            line.replace("% ", "\0").split(' ').map(|word| word.replace('\0', " ").replace("%%", "%")).collect();
+        let words = helper(line);
         self.find(FindingKind::LoadsCode, format!("the git setting {name} has `{}` run", words.join(" ")));
         for inner in
             [crate::shell::argv(&words, self.context), crate::shell::shell(&line.replace("% ", " "), self.context)]
         {
             self.absorb_grave(inner);
         }
+    }
+
+    /// The same behind `ext::` in an address.
+    fn behind_address(&mut self, line: &str) {
+        self.find(FindingKind::LoadsCode, format!("the address `ext::{line}` runs a command"));
+        self.start(helper(line).into_iter().map(Word::text).collect(), Stream::unknown());
+        // Whoever leaves the signs out means the same.
+        let inner = crate::shell::shell(&line.replace("% ", " "), self.context);
+        self.absorb_grave(inner);
     }
 
     /// `git config NAME VALUE`: what git is told to run.
@@ -297,15 +313,12 @@ impl Machine<'_> {
         // GhostScript's (its manual, "%pipe%").
         let pipe = if read && super::embedded::draws(&self.by) && name.starts_with(PIPE) { PIPE.len() } else { 1 };
         let file = file || pipe > 1;
-        if !(file || helper) {
-            return false;
+        if let Some(line) = word.constant().and_then(|word| word.strip_prefix("ext::")).filter(|_| helper) {
+            let line = line.to_owned();
+            self.behind_address(&line);
+            return true;
         }
-        let line = if file {
-            word.skip(pipe)
-        } else {
-            word.constant().map(|word| Word::text(word.replacen("ext::", "", 1).replace("% ", " ")))
-        };
-        if let Some(line) = line {
+        if let Some(line) = word.skip(pipe).filter(|_| file) {
             self.shell_text(&line, &Stream::unknown());
         }
         file
