@@ -24,6 +24,9 @@ const MARKS: &[&str] = &[
     "chr",
     "fromhex",
     "codecs.decode",
+    "unhexlify",
+    "a2b_hex",
+    "b16decode",
     "getattr",
     "bytes",
     "bytearray",
@@ -133,6 +136,11 @@ fn made(text: &str) -> Option<(String, &str)> {
     } else if let Some(inside) = called("bytes.fromhex").or_else(|| called("bytearray.fromhex")) {
         let (digits, after) = literal(inside)?;
         decoded(&hex::decode(digits.replace(' ', "")).ok()?, closed(after)?)?
+    } else if let Some(inside) =
+        ["binascii.unhexlify", "unhexlify", "binascii.a2b_hex", "base64.b16decode"].iter().find_map(|name| called(name))
+    {
+        let (digits, after) = literal(inside)?;
+        decoded(&hex::decode(digits).ok()?, closed(after)?)?
     } else if let Some(inside) = called("bytes").or_else(|| called("bytearray")) {
         let (numbers, after) = numbers(inside)?;
         let bytes: Option<Vec<u8>> = numbers.into_iter().map(|number| u8::try_from(number).ok()).collect();
@@ -345,18 +353,26 @@ pub(super) fn named(code: &str) -> String {
             continue;
         }
         let (mut put, mut rest) = (String::with_capacity(out.len()), out.as_str());
-        let mut given = 0;
-        while let Some(at) = rest.find(name) {
-            let head = rest.get(..at).unwrap_or("");
-            let before = head.chars().next_back().or_else(|| put.chars().next_back());
-            let after = rest.get(at + name.len()..).unwrap_or("");
-            let goes_on = |c: char| c.is_alphanumeric() || matches!(c, '_' | '\'' | '"');
-            let bounded = !before.is_some_and(part) && !after.chars().next().is_some_and(goes_on);
-            let assigns = bounded && after.trim_start().starts_with('=') && !after.trim_start().starts_with("==");
-            given += usize::from(assigns);
-            put.push_str(head);
-            put.push_str(if bounded && !assigns { value } else { name });
-            rest = after;
+        let (mut given, mut before) = (0, ' ');
+        let goes_on = |c: char| c.is_alphanumeric() || matches!(c, '_' | '\'' | '"');
+        while let Some(c) = rest.chars().next() {
+            let bounded = |after: &&str| !part(before) && !after.starts_with(goes_on);
+            if let Some(after) = rest.strip_prefix(name).filter(bounded) {
+                let bare = after.trim_start();
+                let assigns = bare.starts_with('=') && !bare.starts_with("==");
+                given += usize::from(assigns);
+                put.push_str(if assigns { name } else { value });
+                (rest, before) = (after, '_');
+            } else {
+                // What stands in a text is no name.
+                let length = match literal(rest) {
+                    Some((_, after)) if !part(before) => rest.len() - after.len(),
+                    _ => c.len_utf8(),
+                };
+                let (taken, after) = rest.split_at(length);
+                put.push_str(taken);
+                (rest, before) = (after, taken.chars().next_back().unwrap_or(' '));
+            }
             // A name that stands there too often is none of a few constants.
             if put.len() > MAX_TEXT {
                 break;

@@ -16,8 +16,20 @@ const MAX_ROUNDS: usize = 4;
 /// The code of JavaScript with what it decodes out of constants as it reads it, and members of what a call gives under their names:
 /// `require("a")["b" + "c"](…)` is `require("a").bc(…)`.
 pub(super) fn of_node(text: &str) -> Option<String> {
-    let decodes = ["Buffer.from(", "atob(", ")['", ")[\""].iter().any(|part| text.contains(part));
-    (decodes && text.len() <= MAX_TEXT).then(|| once(text, &by_node)).filter(|put| put != text)
+    let decodes = ["Buffer.from(", "atob(", ")["].iter().any(|part| text.contains(part));
+    if !decodes || text.len() > MAX_TEXT {
+        return None;
+    }
+    let bare = text.replace("const ", "").replace("let ", "").replace("var ", "");
+    let mut out = once(&bare, &by_node);
+    for _ in 0..MAX_ROUNDS {
+        let next = once(&named(&out), &by_node);
+        if next == out {
+            break;
+        }
+        out = next;
+    }
+    (out != bare).then_some(out)
 }
 
 /// The same of Groovy, with what a name is given once in the place of that name.

@@ -158,6 +158,7 @@ const RUNS: &[&str] = &[
     "popen(",
     "ProcessBuilder(",
     "getRuntime().exec(",
+    "runtime.exec(",
     "(sh ",
     "/sh ",
     "dos(",

@@ -69,8 +69,8 @@ impl Machine<'_> {
             }
         };
         let tags: Vec<&Tag> = grammar.tags().chain(parsed.tags.iter().copied()).collect();
-        let looks = tags.contains(&&Tag::Inert) || (rest.is_empty() && tags.contains(&&Tag::Bare));
-        if super::only_asks(rest) || looks || (parsed.asks_for_help() && !self.by.starts_with("gradle")) {
+        let of_another = self.is_asked_of_another(&mut parsed, rest);
+        if !of_another && self.only_shows(&parsed, &tags, rest) {
             return Stream::unknown();
         }
         for (option, effect) in &parsed.unlisted {

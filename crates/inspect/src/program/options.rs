@@ -108,7 +108,7 @@ pub(crate) fn read<'e>(entry: &'e Entry, args: &[Word]) -> Result<(Grammar<'e>, 
                     path.push("help".to_owned());
                     Ok((grammar.clone(), Parsed { path, ..before }))
                 }
-                _ if args.iter().any(|arg| arg.constant() == Some("--help")) => {
+                _ if level.slots.is_empty() && args.iter().any(|arg| arg.constant() == Some("--help")) => {
                     path.push("help".to_owned());
                     Ok((grammar.clone(), Parsed { path, ..before }))
                 }

@@ -4,6 +4,7 @@
 use countersign_plan::tool::Effect;
 
 use super::options::Parsed;
+use crate::catalogue::Tag;
 use crate::machine::{Machine, Part, Stream, Variable, Word};
 
 /// Options of these clients that take a value.
@@ -37,6 +38,35 @@ impl Machine<'_> {
         };
         let paths = self.paths(database);
         database.constant() == Some(":memory:") || (!database.has_hole() && !paths.is_empty() && paths.iter().all(own))
+    }
+
+    /// Whether a program is only asked how it is used, or shows something and does nothing else.
+    pub(super) fn only_shows(&self, parsed: &Parsed<'_>, tags: &[&Tag], rest: &[Word]) -> bool {
+        // What Gradle says of a task it finds out by reading the project.
+        let asks = parsed.asks_for_help() && !self.by.starts_with("gradle");
+        super::only_asks(rest) || tags.contains(&&Tag::Inert) || (rest.is_empty() && tags.contains(&&Tag::Bare)) || asks
+    }
+
+    /// Whether help or a version is asked of a program that the one under way starts out of a file or after fetching it, and that does
+    /// what it likes with such a word: `poetry run ./x --version`, `dotnet x.dll --help`.
+    pub(super) fn is_asked_of_another(&self, parsed: &mut Parsed<'_>, rest: &[Word]) -> bool {
+        const ENDS: &[&str] = &[".py", ".js", ".mjs", ".ts", ".dll", ".exe", ".jar", ".rb", ".sh", ".php"];
+        let verb = parsed.path.last().map_or("", String::as_str);
+        let runtime = matches!(self.by.as_str(), "dotnet" | "mono" | "mono-sgen");
+        if !(runtime || matches!(verb, "run" | "exec" | "dlx" | "x")) {
+            return false;
+        }
+        let is_file = |word: &Word| {
+            let text = word.shown();
+            text.contains('/') || ENDS.iter().any(|end| text.ends_with(end))
+        };
+        let given = |word: &&Word| parsed.operands.contains(word) || parsed.command.contains(word);
+        let begins = |word: &Word| given(&word) && (verb == "dlx" || is_file(word));
+        let Some(at) = rest.iter().position(begins) else { return false };
+        let asks = |word: &str| matches!(word, "--help" | "--version" | "-h" | "-V" | "-v" | "help");
+        let asked = rest.iter().skip(at + 1).any(|word| word.constant().is_some_and(asks));
+        parsed.unlisted.retain(|(option, _)| !(asked && asks(option)));
+        asked
     }
 
     /// `git worktree add FOLDER`: nobody has worked there before (git-worktree(1)).

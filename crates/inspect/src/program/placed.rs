@@ -3,6 +3,7 @@
 //! perlop, "s/PATTERN/REPLACEMENT/").
 
 use countersign_plan::inspection::Flow;
+use countersign_plan::tool::Effect;
 
 use super::sed;
 use crate::file::{runs_by_itself, swallows, weakens_tests};
@@ -38,8 +39,29 @@ const BEFORE: &[&str] = &[
 ];
 
 impl Machine<'_> {
+    /// What is brought into a folder keeps its name, by which Python reads it as it starts (cp(1), "DIRECTORY").
+    fn lands_among_packages(&mut self, base: &str, rest: &[Word]) {
+        if !matches!(base, "cp" | "gcp" | "mv" | "ln" | "install" | "rsync" | "scp") {
+            return;
+        }
+        let mut names = rest.iter().filter(|word| !word.prefix().starts_with('-')).take(MAX_TEXTS).collect::<Vec<_>>();
+        let Some(folders) = names.pop().map(|folder| self.paths(folder)) else { return };
+        for folder in folders.iter().filter(|folder| folder.ends_with("-packages")) {
+            for name in &names {
+                let last = name.shown().rsplit('/').next().unwrap_or("").to_owned();
+                let path = format!("{folder}/{last}");
+                if crate::path::place(&path, &self.context.home) == crate::path::Place::Startup {
+                    self.touch_path(Effect::Update, &Word::text(path), false);
+                }
+            }
+        }
+    }
+}
+
+impl Machine<'_> {
     /// Looks at an editor that is about to run.
     pub(super) fn judge_placed(&mut self, base: &str, rest: &[Word], stdin: &Stream) {
+        self.lands_among_packages(base, rest);
         if crate::shell::is_deep() || !(EDITORS.contains(&base) || matches!(base, "patch" | "git")) {
             return;
         }

