@@ -349,7 +349,8 @@ pub(super) fn named(code: &str) -> String {
         let whole = |rest: Option<&str>| rest.is_some_and(|rest| rest.trim().is_empty());
         let constant = whole(numbers(value).map(|(_, rest)| rest)) || whole(literal(value).map(|(_, rest)| rest));
         let dotted = value.contains('.') && value.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '.'));
-        if !own || !(constant || dotted) || value.len() > MAX_TEXT / 8 {
+        let used = || out.match_indices(name).nth(1).is_some();
+        if !own || !(constant || dotted) || value.len() > MAX_TEXT / 8 || !used() {
             continue;
         }
         let (mut put, mut rest) = (String::with_capacity(out.len()), out.as_str());

@@ -43,22 +43,29 @@ pub(super) fn of_ruby(out: &mut Inspection, lower: &str, text: &str, context: &C
     }
 }
 
-/// The script with `system` in the place of `sh`, by which these tools run a line (Rake, "FileUtils#sh"; fastlane, "sh").
+/// What these tools call by a bare name: a line for a shell (Rake, "FileUtils#sh"; fastlane, "sh"), and what removes folders (Rake, "FileUtils").
+const BARE: &[(&str, &str)] = &[("sh", "system"), ("rm_rf", "FileUtils.rm_rf"), ("rm_r", "FileUtils.rm_r")];
+
+/// The script with the usual names in the place of those.
 fn with_shell(text: &str) -> String {
+    BARE.iter().fold(text.to_owned(), |text, (bare, usual)| named(&text, bare, usual))
+}
+
+fn named(text: &str, bare: &str, usual: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
-    while let Some(at) = rest.find("sh") {
-        let (before, after) = rest.split_at(at);
-        let (name, after) = after.split_at(2);
+    while let Some((before, after)) = rest.split_once(bare) {
         let head = before.strip_suffix("Actions.").unwrap_or(before);
         let begins = !head.ends_with(|c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | ':' | '/' | '"' | '\''));
-        let called = after.starts_with('(') || after.starts_with(" \"") || after.starts_with(" '");
+        // A name, a text or a constant behind it, and no sign that gives it something.
+        let given = |c: char| c.is_ascii_alphabetic() || matches!(c, '"' | '\'' | '%' | '(' | '[');
+        let called = after.starts_with('(') || after.strip_prefix(' ').is_some_and(|after| after.starts_with(given));
         if begins && called {
             out.push_str(head);
-            out.push_str("system");
+            out.push_str(usual);
         } else {
             out.push_str(before);
-            out.push_str(name);
+            out.push_str(bare);
         }
         rest = after;
     }

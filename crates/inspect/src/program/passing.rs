@@ -75,14 +75,15 @@ impl Machine<'_> {
             && parsed.path == ["worktree", "add"]
             && let Some(folder) = parsed.operands.first().filter(|folder| !folder.has_hole())
         {
-            let folders = self.paths(folder);
-            self.made.extend(folders);
+            // Only its tie to the repository is known to be new: the folder may have been there, and the command have failed.
+            let ties = self.paths(folder).into_iter().map(|path| format!("{path}/.git"));
+            self.made.extend(ties);
         }
     }
 
     /// Whether a tree is taken away again that the line has added.
     pub(super) fn removes_own_tree(&self, parsed: &Parsed<'_>) -> bool {
-        let own = |folder: &Word| self.paths(folder).iter().all(|path| self.made.contains(path));
+        let own = |folder: &Word| self.paths(folder).iter().all(|path| self.made.contains(&format!("{path}/.git")));
         self.by == "git"
             && parsed.path == ["worktree", "remove"]
             && !parsed.operands.is_empty()

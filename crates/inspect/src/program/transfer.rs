@@ -149,7 +149,9 @@ impl Machine<'_> {
         }
         let host = match text.split_once(':') {
             // What an unknown part of an address holds goes out with it.
-            _ if text.contains("://") && word.has_hole() => return self.url(Role::Url, word, doing),
+            _ if text.starts_with("file://") || (text.contains("://") && word.has_hole()) => {
+                return self.url(Role::Url, word, doing);
+            }
             _ if text.contains("://") => Some(word.clone()),
             Some((host, _)) if !host.contains('/') && !host.is_empty() => Some(host_of(&Word::text(host))),
             Some(_) | None => None,

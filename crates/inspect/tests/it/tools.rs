@@ -587,6 +587,8 @@ fn a_tree_that_the_line_added_is_nobody_s_work() {
         assert!(!removes(line), "{line}: {:#?}", inspect(line));
         assert!(!has(line, FindingKind::HistoryLoss), "{line}");
     }
+    // The folder may have been there before.
+    assert!(touches("git worktree add ~/docs x; rm -rf ~/docs", Effect::Delete, "/home/user/docs"));
     for line in ["git worktree remove ../other", "git worktree add ../w main && git worktree remove -f ../other"] {
         assert!(removes(line), "{line}: {:#?}", inspect(line));
     }
