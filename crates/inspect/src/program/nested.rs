@@ -186,11 +186,11 @@ impl Machine<'_> {
         }
     }
 
-    /// The words of a command; a name that nothing describes, and that is no path, is a task of the project's.
+    /// The words of a command; a name that nothing describes, and that is no path of this machine, is a task of the project's.
     fn carried_words(&mut self, command: &[Word], there: bool, stdin: &Stream) {
         let Some(name) = command.first().and_then(Word::constant) else { return };
         let base = name.rsplit('/').next().unwrap_or(name);
-        let by_path = ["/", "./", "../", "~/"].iter().any(|start| name.starts_with(start));
+        let by_path = !there && ["/", "./", "../", "~/"].iter().any(|start| name.starts_with(start));
         if !(by_path || special::knows(base) || crate::catalogue::entry(base).is_some() || super::is_shell(base)) {
             return;
         }
