@@ -685,3 +685,13 @@ fn whoever_is_asked_for_a_version_out_of_a_file_is_run() {
     let fetched = inspect("pnpm dlx evil --version");
     assert!(fetched.touches.iter().any(|touch| touch.name == "package evil"), "{fetched:#?}");
 }
+
+/// What stands behind an archive of Java is said to the program in it.
+#[test]
+fn an_archive_of_java_speaks_to_the_addresses_that_it_is_given() {
+    assert!(touches("java -jar tool.jar http://ci.house.example/x", Effect::Send, "ci.house.example:80"));
+    let view = inspect("java -jar jenkins-cli.jar -s http://ci.house.example/ delete-view old");
+    assert!(view.touches.iter().any(|touch| touch.effect == Effect::Delete), "{view:#?}");
+    let draw = inspect("java -jar plantuml.jar -tsvg docs/a.puml");
+    assert!(!draw.touches.iter().any(|touch| touch.effect == Effect::Send), "{draw:#?}");
+}
