@@ -3,6 +3,7 @@
 
 mod applied;
 mod arguments;
+mod bound;
 mod brought;
 mod calls;
 mod composed;
@@ -11,17 +12,21 @@ mod encoded;
 mod ends;
 mod fold;
 mod foreign;
+mod handed;
+mod imports;
 mod lex;
 mod lists;
 mod members;
 mod names;
 mod paths;
+mod patterns;
 mod perl;
 mod places;
 mod plots;
 mod powershell;
 mod quoting;
 mod rounds;
+mod settings;
 mod sites;
 mod spelled;
 mod started;
@@ -103,13 +108,25 @@ impl Machine<'_> {
         let loops = fold::loops(&tokens);
         let worst = fold::worst_of_lists(&tokens, &self.context.home);
         let mut seen = Seen { loops, worst, lists: lists::lists(&tokens), tokens: tokens.clone(), ..Seen::default() };
-        if language == Language::Python {
-            seen.foreign = foreign::Foreign::of(table, &tokens);
+        seen.bound = bound::Bound::of(&tokens);
+        seen.handed = handed::Modules::of(language, &tokens);
+        seen.fetches = tokens.iter().any(|token| {
+            let does = |name: &str| table.find(name, name.rsplit(['.', ':', '>']).next().unwrap_or(name));
+            matches!(token, Token::Name(name) if does(name).is_some_and(|(does, _)| does == Does::Connects))
+        });
+        match language {
+            Language::Python => {
+                seen.foreign = foreign::Foreign::of(table, &tokens);
+                seen.databases = stored::Databases::of(&tokens, &seen.bound);
+                seen.documents = stored::Documents::of(&tokens, &seen.bound);
+            }
+            Language::Node => seen.patterns = patterns::Patterns::of(&tokens, &seen.bound),
+            _ => {}
         }
         if table.calls_bare {
-            seen.defined = names::given(&tokens);
+            seen.defined = names::given(language, &tokens);
         }
-        seen.defined.extend(brought::own(language, table, &tokens));
+        seen.defined.extend(brought::own(language, table, &tokens, &seen.bound));
         let tokens = brought::without_bindings(language, tokens);
         let ends = |token: &Token| match token {
             Token::Built(text) => drops_database(text),
@@ -127,7 +144,7 @@ impl Machine<'_> {
             match token {
                 Token::Name(name) => {
                     // `f(x).g`: a method of what a call gave.
-                    let follows = i.checked_sub(1).and_then(|i| tokens.get(i)) == Some(&Token::Mark('.'));
+                    let follows = handed::follows(language, tokens.get(..i).unwrap_or_default());
                     let after = tokens.get(i + 1..).unwrap_or_default();
                     if follows
                         && language == Language::Python
@@ -142,8 +159,16 @@ impl Machine<'_> {
                     {
                         continue;
                     }
-                    let name = &if follows { format!("_.{name}") } else { name.clone() };
+                    let name = &match handed::module_before(language, tokens.get(..i).unwrap_or_default()) {
+                        Some(module) => format!("{module}.{name}"),
+                        None if follows => format!("_.{name}"),
+                        None => name.clone(),
+                    };
                     let before = i.checked_sub(1).and_then(|i| tokens.get(i));
+                    if seen.handed.is_module(language, name, before, after, &seen.bound) {
+                        let message = format!("`{name}` is handed on in the {} code", language.name());
+                        self.unknown(UnknownKind::Code, Effect::Execute, message);
+                    }
                     self.name(language, table, name, before, after, &mut seen);
                 }
                 Token::Command(line) => {
@@ -175,7 +200,7 @@ impl Machine<'_> {
                         self.unknown(UnknownKind::Code, Effect::Execute, message);
                     }
                 }
-                Token::Text(_) | Token::Built(_) | Token::Number => {}
+                Token::Text(_) | Token::Built(_) | Token::Number | Token::Pattern => {}
             }
         }
         self.takes_along(before, seen.environment);
@@ -248,7 +273,7 @@ impl Machine<'_> {
         seen.evaluates |= is_call && unpacks.contains(&name);
         seen.sockets |= table.sockets.contains(name) || table.sockets.contains(lower);
         // What a class is made with, where it is written.
-        let makes = (name == "constructor" && seen.defined.iter().any(|own| own == name))
+        let makes = (name == "constructor" && handed::is_written(after))
             // A block, and no file (perlfunc, "do BLOCK").
             || (language == Language::Perl && name == "do" && after.first() == Some(&Token::Mark('{')));
         if !makes && name.split(['.', ':']).any(|part| table.dynamic.contains(part)) {
@@ -284,6 +309,8 @@ impl Machine<'_> {
             if !matches!(before, Some(Token::Name(b)) if b == "as") && name != "as" {
                 if name == "import" {
                     seen.importing = Importing::Members;
+                } else if language == Language::Perl && matches!(name, "base" | "parent" | "lib") {
+                    self.brings(table, name, after, seen);
                 } else {
                     self.import(language, table, name, seen);
                 }
@@ -349,6 +376,8 @@ impl Machine<'_> {
                 .and_then(<[Token]>::first)
                 .is_some_and(|first| matches!(first, Token::Text(text) if is_request(text)))
         };
+        // `parse("https://…", {download: true})` (Papa Parse documentation, "download").
+        let told = || argument(after, 1).is_some_and(|given| given.contains(&Token::Name("download".to_owned())));
         // Of a path these are no methods of a list or a stream (Ruby, "Pathname").
         if language == Language::Ruby
             && name.contains('.')
@@ -371,11 +400,21 @@ impl Machine<'_> {
             self.unknown(UnknownKind::Code, Effect::Delete, message);
             return;
         }
-        if language == Language::Python && is_call && self.writes_document(name, after, &seen.tokens) {
+        if language == Language::Python && is_call && self.writes_document(name, after, &seen.documents) {
+            return;
+        }
+        if language == Language::Perl
+            && let Some(effect) = perl::works_on_each(name, before, after)
+        {
+            self.unknown(UnknownKind::Value, effect, format!("what `{name}` works on is only known when it runs"));
             return;
         }
         let found = table.find(name, lower);
-        if is_call && found.is_none_or(|(does, _)| does == Does::Nothing) && asks.contains(&lower) && url() {
+        if is_call
+            && found.is_none_or(|(does, _)| does == Does::Nothing)
+            && (asks.contains(&lower) || (lower == "parse" && told()))
+            && url()
+        {
             self.does(language, Does::Connects, name, after, seen);
             return;
         }
@@ -423,7 +462,7 @@ impl Machine<'_> {
             {
                 let defines = matches!(before, Some(Token::Name(b)) if matches!(b.as_str(), "def" | "function" | "sub" | "class" | "lambda" | "my" | "new"));
                 let object = language == Language::Php && matches!(before, Some(Token::Name(b)) if b == "new");
-                let opaque = object && !OBJECTS.contains(&name);
+                let opaque = object && !applied::OBJECTS.contains(&name);
                 if defines && !opaque {
                     seen.defined.push(name.to_owned());
                 } else {
@@ -433,46 +472,18 @@ impl Machine<'_> {
             }
             return;
         };
+        // Handed on, it may be called by whoever gets it.
+        if !is_call && handed::is_handed_on(language, does, name, before, after) {
+            let message = format!("`{name}` is handed on in the {} code", language.name());
+            self.unknown(UnknownKind::Code, Effect::Execute, message);
+            return;
+        }
         if method && !is_call && !(table.calls_bare && does != Does::Nothing) {
-            // Handed on, it may be called by whoever gets it.
-            if does == Does::Runs && language == Language::Node {
-                let message = format!("`{name}` is handed on in the {} code", language.name());
-                self.unknown(UnknownKind::Code, Effect::Execute, message);
-            }
             return;
         }
         let of_call = is_call || method || !table.calls_bare;
         if of_call || matches!(does, Does::Environment | Does::Unknown) {
             self.does(language, does, name, after, seen);
-        }
-    }
-
-    /// A module that is loaded from outside of the code.
-    pub(crate) fn load_module(&mut self, language: Language, module: &str) {
-        self.import(language, calls::table(language), module, &Seen::default());
-    }
-
-    fn import(&mut self, language: Language, table: &Table, module: &str, seen: &Seen) {
-        if is_request(module) {
-            self.touch_host(&Word::text(module));
-            self.find(FindingKind::DownloadAndExecute, format!("the {} code loads {module}", language.name()));
-            return;
-        }
-        if module.starts_with(['.', '/']) && language != Language::Python {
-            let effect = if module.ends_with(".json") { Effect::Read } else { Effect::Execute };
-            self.touch_path(effect, &Word::text(module), false);
-            return;
-        }
-        let root = module.split(['.', ':', '/']).next().unwrap_or(module).trim_start_matches("node:");
-        let whole = module.trim_start_matches("node:");
-        if table.has_module(whole) || table.modules.contains(root) || module.is_empty() {
-            return;
-        }
-        if language == Language::Python {
-            self.load_foreign(table, module, seen);
-        } else {
-            let message = format!("the {} module `{module}` is not in the tables", language.name());
-            self.unknown(UnknownKind::Code, Effect::Execute, message);
         }
     }
 }
@@ -482,27 +493,6 @@ fn drops_database(text: &str) -> bool {
     let lower = text.trim_start().to_ascii_lowercase();
     lower.starts_with("drop database ") || lower.starts_with("drop schema ")
 }
-
-/// Classes of PHP whose objects touch nothing.
-const OBJECTS: &[&str] = &[
-    "DateTime",
-    "DateTimeImmutable",
-    "DateInterval",
-    "DatePeriod",
-    "DateTimeZone",
-    "ArrayObject",
-    "ArrayIterator",
-    "SplStack",
-    "SplQueue",
-    "SplObjectStorage",
-    "SplPriorityQueue",
-    "stdClass",
-    "Exception",
-    "RuntimeException",
-    "InvalidArgumentException",
-    "NumberFormatter",
-    "IntlDateFormatter",
-];
 
 /// What was met on the way.
 #[derive(Debug, Default)]
@@ -535,7 +525,19 @@ struct Seen {
     defined: Vec<String>,
     /// Names of modules that no table describes.
     foreign: foreign::Foreign,
+    /// How its names are given something.
+    bound: bound::Bound,
+    /// Names that stand for patterns.
+    patterns: patterns::Patterns,
+    /// What it opens of SQLite.
+    databases: stored::Databases,
+    /// Documents that write themselves.
+    documents: stored::Documents,
+    /// Whether it talks to another machine, wherever in it.
+    fetches: bool,
     importing: Importing,
+    /// Modules that it brings in as they are.
+    handed: handed::Modules,
 }
 
 /// What names stand for after a word of importing.

@@ -39,7 +39,10 @@ fn is_interface(name: &str) -> bool {
     ["/dev/ttyUSB", "/dev/ttyACM", "/dev/ttyS", "/dev/ttyAMA", "/dev/ttyGS", "/dev/rfcomm", "/dev/pts/", "/dev/cu."]
         .iter()
         .any(|start| numbered(start))
-        || name.strip_prefix("/dev/serial/by-").is_some_and(|rest| !rest.contains(['*', '?']))
+        || ["/dev/serial/by-id/", "/dev/serial/by-path/"].iter().any(|folder| {
+            let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | ':' | '+' | '@');
+            name.strip_prefix(folder).is_some_and(|rest| !rest.is_empty() && rest != ".." && rest.chars().all(plain))
+        })
 }
 
 /// Names of what a system consists of, as patterns end and begin: libraries, parts of the kernel, what it starts with (filesystem

@@ -5,6 +5,7 @@
 
 mod apart;
 mod blocks;
+mod bodies;
 mod outside;
 mod words;
 
@@ -181,7 +182,7 @@ fn is_taken_back(statements: &[Statement]) -> bool {
     let rows = |statement: &Statement| match statement {
         Statement::Query(_) | Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) => {
             let text = statement.to_string().to_ascii_lowercase();
-            !text.contains(" into outfile") && !REACHING.iter().any(|(name, _)| text.contains(&format!("{name}(")))
+            !text.contains(" into outfile") && !apart::reaches_out(&text)
         }
         _ => false,
     };
@@ -310,6 +311,7 @@ impl Visitor for Reader<'_> {
                     Effect::Create
                 };
                 self.table(effect, &insert.table);
+                self.gives_away(insert);
             }
             Statement::Update(update) => {
                 self.table(Effect::Update, &update.table.relation);
@@ -339,7 +341,10 @@ impl Visitor for Reader<'_> {
                 touch(self.out, Effect::Update, TargetKind::Database, "merge");
                 touch(self.out, Effect::Delete, TargetKind::Database, "merge");
             }
-            Statement::CreateTable(create) => self.table(Effect::Create, &create.name),
+            Statement::CreateTable(create) => {
+                self.table(Effect::Create, &create.name);
+                self.lies_with(create);
+            }
             Statement::CreateView(create) => self.table(Effect::Create, &create.name),
             Statement::CreateIndex(create) => self.table(Effect::Create, &create.table_name),
             Statement::CreateSchema { schema_name, .. } => self.table(Effect::Create, schema_name),
@@ -374,10 +379,11 @@ impl Visitor for Reader<'_> {
                 }
             }
             Statement::AttachDatabase { database_file_name, .. } => {
-                self.file(Effect::Update, database_file_name.to_string().trim_matches('\''))
+                self.file(Effect::Update, database_file_name.to_string().trim_matches(['\'', '"']))
             }
             Statement::Pragma { name, value, .. } => {
                 let name = name.to_string();
+                let name = apart::bare_pragma(&name);
                 let effect = if value.is_none()
                     || name.ends_with("_info")
                     || name.ends_with("_list")
@@ -387,7 +393,7 @@ impl Visitor for Reader<'_> {
                 {
                     Effect::Read
                 } else {
-                    apart::of_pragma(&name)
+                    apart::of_pragma(name)
                 };
                 touch(self.out, effect, TargetKind::Database, format!("pragma {name}"));
             }
@@ -456,8 +462,9 @@ impl Visitor for Reader<'_> {
 
     fn pre_visit_table_factor(&mut self, factor: &TableFactor) -> ControlFlow<()> {
         if let TableFactor::Table { name, args: Some(args), .. } = factor {
-            let argument = args.args.first().map(|a| a.to_string().trim_matches('\'').to_owned());
-            self.fetches(&name.to_string(), argument.as_deref().unwrap_or(""));
+            let given: Vec<String> = args.args.iter().map(ToString::to_string).collect();
+            let argument = given.first().map(|first| first.trim_matches('\'').to_owned());
+            self.fetches(&name.to_string(), &given, Effect::Read);
             self.function(name, argument);
         }
         // DuckDB and others read a file where a table is named by its path.

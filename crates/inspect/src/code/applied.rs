@@ -6,6 +6,27 @@ use super::lex::Token;
 use super::{Language, Seen};
 use crate::machine::Machine;
 
+/// Classes of PHP whose objects touch nothing.
+pub(super) const OBJECTS: &[&str] = &[
+    "DateTime",
+    "DateTimeImmutable",
+    "DateInterval",
+    "DatePeriod",
+    "DateTimeZone",
+    "ArrayObject",
+    "ArrayIterator",
+    "SplStack",
+    "SplQueue",
+    "SplObjectStorage",
+    "SplPriorityQueue",
+    "stdClass",
+    "Exception",
+    "RuntimeException",
+    "InvalidArgumentException",
+    "NumberFormatter",
+    "IntlDateFormatter",
+];
+
 /// Where such a function takes what it calls.
 fn place(name: &str) -> Option<usize> {
     match name {
@@ -28,6 +49,12 @@ impl Machine<'_> {
     /// is named. What a named one does to what it is given is looked at.
     pub(super) fn applies(&mut self, table: &Table, name: &str, after: &[Token], seen: &mut Seen) -> bool {
         let Some(at) = place(name) else { return false };
+        // What is spread may stand for the function.
+        let spread =
+            |n: usize| argument(after, n).is_some_and(|given| given.starts_with(&[const { Token::Mark('.') }; 3]));
+        if (0..4).any(spread) {
+            return false;
+        }
         let Some(given) = argument(after, at) else { return name == "array_filter" };
         let written =
             |words: &[&str]| matches!(given.first(), Some(Token::Name(word)) if words.contains(&word.as_str()));
@@ -40,16 +67,28 @@ impl Machine<'_> {
         if table.is_harmless(&called) {
             return true;
         }
-        let Some(given) = argument(after, usize::from(at == 0)) else { return false };
+        let subject = match name {
+            "preg_replace_callback" => 2,
+            _ => usize::from(at == 0),
+        };
+        let Some(given) = argument(after, subject) else { return false };
         // Of a list each is given by itself: what one call would take for a program and its words are several lines.
-        let listed = matches!(given.first(), Some(Token::Mark('[')));
-        let each: Vec<&[Token]> = if listed {
-            given.split(|token| matches!(token, Token::Mark('[' | ']' | ','))).filter(|one| !one.is_empty()).collect()
-        } else {
-            vec![given]
+        let listed = given.strip_prefix(&[Token::Mark('[')]).and_then(|given| given.strip_suffix(&[Token::Mark(']')]));
+        let each: Vec<Vec<Token>> = match (name, listed) {
+            ("call_user_func_array", Some(listed)) => vec![listed.to_vec()],
+            ("call_user_func_array", None) => return false,
+            ("call_user_func" | "register_shutdown_function", _) => {
+                let given = (1..8).map_while(|n| argument(after, n));
+                vec![given.collect::<Vec<_>>().join(&Token::Mark(','))]
+            }
+            (_, Some(_)) => {
+                let apart = given.split(|token| matches!(token, Token::Mark('[' | ']' | ',')));
+                apart.filter(|one| !one.is_empty()).map(<[Token]>::to_vec).collect()
+            }
+            (_, None) => vec![given.to_vec()],
         };
         for one in each {
-            let call = std::iter::once(Token::Mark('(')).chain(one.iter().cloned()).chain([Token::Mark(')')]);
+            let call = std::iter::once(Token::Mark('(')).chain(one).chain([Token::Mark(')')]);
             self.name(Language::Php, table, &called, None, &call.collect::<Vec<_>>(), seen);
         }
         true

@@ -128,6 +128,7 @@ pub(super) fn constant(tokens: &[Token]) -> Option<String> {
             | Token::Name(_)
             | Token::Built(_)
             | Token::Number
+            | Token::Pattern
             | Token::Command(_)
             | Token::BuiltCommand(_) => {
                 return None;
@@ -142,12 +143,29 @@ pub(super) fn first_text(tokens: &[Token]) -> Option<String> {
     tokens.iter().find_map(|token| if let Token::Text(text) = token { Some(text.clone()) } else { None })
 }
 
-/// The value of a keyword argument.
+/// The value of a keyword argument of a call whose brackets follow, or of a call without brackets.
 pub(super) fn keyword(after: &[Token], name: &str) -> Option<String> {
-    after.windows(3).take_while(|w| !matches!(w, [Token::Mark(';'), ..])).find_map(|window| match window {
-        [Token::Name(key), Token::Mark('='), Token::Text(value)] if key == name => Some(value.clone()),
-        _ => None,
-    })
+    let bracketed = after.first() == Some(&Token::Mark('('));
+    let mut depth = 0_usize;
+    for (i, token) in after.iter().enumerate() {
+        match token {
+            Token::Mark('(') => depth += 1,
+            Token::Mark(')') => {
+                depth = depth.saturating_sub(1);
+                if bracketed && depth == 0 {
+                    return None;
+                }
+            }
+            Token::Mark(';') => return None,
+            Token::Name(key) if key == name => {
+                if let Some([Token::Mark('='), Token::Text(value)]) = after.get(i + 1..i + 3) {
+                    return Some(value.clone());
+                }
+            }
+            _ => {}
+        }
+    }
+    None
 }
 
 /// The list in an object that is an argument: `{cmd: ["…"]}`.

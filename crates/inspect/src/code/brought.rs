@@ -3,6 +3,7 @@
 //! perlsub; Lua Reference Manual, "For Statement").
 
 use super::Language;
+use super::bound::Bound;
 use super::calls::Table;
 use super::lex::Token;
 use super::names;
@@ -49,8 +50,17 @@ const ACTING: &[&str] = &[
     "worker_threads",
 ];
 
+/// Members of other modules that run what they are given, or files that they find (Node.js, "Test runner"; the manuals of yargs and
+/// typescript).
+const RUNNING: &[&str] = &["run", "commandDir", "sys", "template"];
+
+/// Whether a module of Node acts on the machine.
+pub(super) fn is_acting(module: &str) -> bool {
+    ACTING.contains(&module.trim_start_matches("node:"))
+}
+
 /// The names of a code that are its own.
-pub(super) fn own(language: Language, table: &Table, tokens: &[Token]) -> Vec<String> {
+pub(super) fn own(language: Language, table: &Table, tokens: &[Token], bound: &Bound) -> Vec<String> {
     let mut out = names::functions(tokens);
     match language {
         Language::Python => {
@@ -63,20 +73,10 @@ pub(super) fn own(language: Language, table: &Table, tokens: &[Token]) -> Vec<St
             out.extend(of_project.into_iter().filter(|name| !Table::takes_away(name)));
             out.extend(methods(tokens));
             out.extend(destructured(table, tokens));
-            out.extend(parameters(tokens));
+            // Under a name that is given something else, too, that may be called.
+            out.extend(parameters(tokens).into_iter().filter(|name| bound.is_only_parameter(name)));
         }
-        Language::Perl => {
-            out.extend(after(tokens, "sub"));
-            // `for my $k (…)`: a variable, and no call.
-            out.extend(tokens.windows(3).filter_map(|three| match three {
-                [Token::Name(word), Token::Mark('$'), Token::Name(name)]
-                    if matches!(word.as_str(), "my" | "for" | "foreach") =>
-                {
-                    Some(name.clone())
-                }
-                _ => None,
-            }));
-        }
+        Language::Perl => out.extend(after(tokens, "sub")),
         Language::Lua => out.extend(of_loops(tokens)),
         Language::Php => out.extend(after(tokens, "class")),
         Language::Shell | Language::Ruby | Language::PowerShell | Language::Other => {}
@@ -103,8 +103,12 @@ fn taken(table: &Table, tokens: &[Token]) -> Vec<String> {
         if from != "from" || import != "import" || !table.has_module(module) || table.guarded.contains(root) {
             continue;
         }
+        let ends = |token: &&Token| match token {
+            Token::Name(word) => word == "from",
+            token => matches!(token, Token::Mark(';' | ')')),
+        };
         let listed =
-            tokens.get(i + 3..).unwrap_or_default().iter().take_while(|token| !matches!(token, Token::Mark(';' | ')')));
+            tokens.get(i + 3..).unwrap_or_default().iter().take(4 * MAX_NAMES).take_while(|token| !ends(token));
         let listed: Vec<&String> =
             listed.filter_map(|token| if let Token::Name(name) = token { Some(name) } else { None }).collect();
         for (at, name) in listed.iter().enumerate() {
@@ -112,7 +116,9 @@ fn taken(table: &Table, tokens: &[Token]) -> Vec<String> {
             let before = |n: usize| at.checked_sub(n).and_then(|at| listed.get(at));
             let of = before(1).filter(|word| word.as_str() == "as").and_then(|_| before(2)).unwrap_or(name);
             let does = table.find(&format!("{module}.{of}"), of).or_else(|| table.find(of, of));
-            let taken = does.is_none() && !table.dynamic.contains(of.as_str()) && name.as_str() != "as";
+            // What is called like an act may be one, except among what files and lists have.
+            let acts = table.acts(of) && !table.is_usual(of);
+            let taken = does.is_none() && !acts && !table.dynamic.contains(of.as_str()) && name.as_str() != "as";
             if taken && out.len() < MAX_NAMES {
                 out.push((*name).clone());
             }
@@ -133,9 +139,11 @@ fn made(tokens: &[Token]) -> Vec<String> {
     named.take(MAX_NAMES).collect()
 }
 
+/// Words before brackets and a block that are no name of a method.
+const WORDS: &[&str] = &["if", "for", "while", "switch", "catch", "with", "function", "return"];
+
 /// `name(…) {`: a method that is written, which no call looks like.
 fn methods(tokens: &[Token]) -> Vec<String> {
-    const WORDS: &[&str] = &["if", "for", "while", "switch", "catch", "with", "function", "return"];
     let mut out = Vec::new();
     for (i, token) in tokens.iter().enumerate() {
         let Token::Name(name) = token else { continue };
@@ -172,7 +180,7 @@ fn parameters(tokens: &[Token]) -> Vec<String> {
                 let arrow = rest.starts_with(&[Token::Mark('='), Token::Mark('>')]);
                 let named = from.checked_sub(1).and_then(|at| tokens.get(at));
                 let written = rest.first() == Some(&Token::Mark('{'))
-                    && matches!(named, Some(Token::Name(name)) if !matches!(name.as_str(), "if" | "for" | "while" | "switch" | "with"));
+                    && matches!(named, Some(Token::Name(name)) if name == "function" || !WORDS.contains(&name.as_str()));
                 if !(arrow || written) || i - from > MAX_PARAMETERS || out.len() >= MAX_NAMES {
                     continue;
                 }
@@ -203,24 +211,29 @@ fn destructured(table: &Table, tokens: &[Token]) -> Vec<String> {
             [head @ .., Token::Name(from)] if from == "from" => head,
             _ => continue,
         };
-        let module = module.trim_start_matches("node:");
-        if ACTING.contains(&module) {
+        let described = |module: &str| table.has_module(module) && !table.guarded.contains(module);
+        if ACTING.contains(&module.trim_start_matches("node:")) || !described(module) {
             continue;
         }
         // `const test = require("node:test")`
+        let runs = |name: &str| RUNNING.contains(&name) || table.dynamic.contains(name);
+        // `const t = require("lodash").template`: a member under another name.
+        let plain = match tokens.get(i + 1..) {
+            Some([Token::Mark(')'), Token::Mark('['), ..]) => false,
+            Some([Token::Mark(')'), Token::Mark('.'), Token::Name(of), ..]) => {
+                !runs(of) && table.find(of, of).is_none()
+            }
+            _ => true,
+        };
         if let [.., Token::Name(name)] = bound
-            && table.has_module(module)
-            && !table.guarded.contains(module)
+            && plain
             && out.len() < MAX_NAMES
         {
             out.push(name.clone());
         }
-        let open = bound.iter().rposition(|token| *token == Token::Mark('{'));
-        let (Some(open), Some(Token::Mark('}'))) = (open, bound.last()) else { continue };
-        if !table.has_module(module) || table.guarded.contains(module) {
-            continue;
-        }
-        let named = bound.get(open + 1..bound.len() - 1).unwrap_or_default();
+        let Some((Token::Mark('}'), head)) = bound.split_last() else { continue };
+        let Some(open) = names::last_within(head, &Token::Mark('{')) else { continue };
+        let named = head.get(open + 1..).unwrap_or_default();
         // A member whose name is put together may be any.
         if !named.iter().all(|token| matches!(token, Token::Name(_) | Token::Mark(',' | ':'))) {
             continue;
@@ -234,7 +247,7 @@ fn destructured(table: &Table, tokens: &[Token]) -> Vec<String> {
                 _ => name,
             };
             let known = table.find(of, of).is_some() || table.find(&format!("_.{of}"), of).is_some();
-            let dynamic = |name: &String| name.contains('.') || table.dynamic.contains(name.as_str());
+            let dynamic = |name: &String| name.contains('.') || runs(name);
             if !known && !dynamic(name) && !dynamic(of) && out.len() < MAX_NAMES {
                 out.push(name.clone());
             }
@@ -265,7 +278,7 @@ pub(super) fn without_bindings(language: Language, mut tokens: Vec<Token>) -> Ve
     for i in 0..tokens.len() {
         match tokens.get(i) {
             Some(Token::Mark('{')) => open = Some(i),
-            Some(Token::Name(_) | Token::Mark(',')) => {}
+            Some(Token::Name(_) | Token::Mark(',' | ':')) => {}
             Some(Token::Mark('}')) => {
                 let rest = tokens.get(i + 1..).unwrap_or_default();
                 let binds = matches!(rest, [Token::Mark('='), Token::Name(require), Token::Mark('('), Token::Text(_), ..] if require == "require")

@@ -68,7 +68,11 @@ impl Machine<'_> {
             composed = next;
         }
         if composed != text {
-            let inner = super::code(language, &composed, self.context);
+            // It is put together already.
+            let inner = crate::shell::inspect(self.context, |machine| {
+                language.name().clone_into(&mut machine.by);
+                machine.calls_of(language, &composed);
+            });
             self.absorb_grave(inner);
         }
     }
@@ -79,18 +83,17 @@ fn once(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     let mut before = ' ';
+    let mut unclosed = Unclosed::default();
     while let Some(c) = rest.chars().next() {
         let begins = !(before.is_alphanumeric() || matches!(before, '_' | '.'));
-        if begins && let Some((put, after)) = made(rest) {
+        let own = if begins { unclosed.literal(rest) } else { None };
+        // A text that nothing is done to stays as it is.
+        let length = own.as_ref().map_or(c.len_utf8(), |(_, after)| rest.len() - after.len());
+        if begins && let Some((put, after)) = made(rest, own) {
             out.push_str(&put);
             (rest, before) = (after, '\'');
             continue;
         }
-        // A text that nothing is done to stays as it is.
-        let length = match literal(rest) {
-            Some((_, after)) if begins => rest.len() - after.len(),
-            _ => c.len_utf8(),
-        };
         let (taken, after) = rest.split_at(length);
         out.push_str(taken);
         (rest, before) = (after, taken.chars().next_back().unwrap_or(' '));
@@ -102,9 +105,10 @@ fn once(text: &str) -> String {
 pub(crate) fn texts_of(code: &str) -> Vec<String> {
     let mut out = Vec::new();
     let mut rest = code;
+    let mut unclosed = Unclosed::default();
     while let Some(at) = rest.find(['"', '\'']) {
         let tail = rest.get(at..).unwrap_or("");
-        rest = match literal(tail) {
+        rest = match unclosed.literal(tail) {
             Some((text, after)) => {
                 out.push(text);
                 after
@@ -118,9 +122,36 @@ pub(crate) fn texts_of(code: &str) -> Vec<String> {
     out
 }
 
+/// How much of a code is left where the search for the end of a text failed, for either quote: from another one of that kind before this
+/// place nobody finds it, so that each part of the code is searched once.
+struct Unclosed {
+    single: usize,
+    double: usize,
+}
+
+impl Default for Unclosed {
+    fn default() -> Self {
+        Self { single: usize::MAX, double: usize::MAX }
+    }
+}
+
+impl Unclosed {
+    fn literal<'a>(&mut self, text: &'a str) -> Option<(String, &'a str)> {
+        let left = match text.trim_start_matches(['b', 'B', 'u', 'U']).chars().next()? {
+            '\'' => &mut self.single,
+            '"' => &mut self.double,
+            _ => return None,
+        };
+        if text.len() > *left {
+            return None;
+        }
+        searched(text).map_err(|failed| *left = failed).ok()
+    }
+}
+
 /// What the code begins with, where that gives a text or a name, and what follows.
-fn made(text: &str) -> Option<(String, &str)> {
-    if let Some((value, after)) = literal(text) {
+fn made<'a>(text: &'a str, own: Option<(String, &'a str)>) -> Option<(String, &'a str)> {
+    if let Some((value, after)) = own {
         return of_literal(&value, after).map(|(value, after)| (quoted(&value), after));
     }
     let called = |name: &str| Some(text.strip_prefix(name)?.trim_start().strip_prefix('(')?.trim_start());
@@ -474,33 +505,54 @@ fn numbers(text: &str) -> Option<(Vec<u32>, &str)> {
 
 /// A text in quotes of one line, and what follows.
 pub(super) fn literal(text: &str) -> Option<(String, &str)> {
+    searched(text).ok()
+}
+
+/// The same, or how much is left where it shows that there is none.
+fn searched(text: &str) -> Result<(String, &str), usize> {
+    let none = text.len();
     let bare = text.strip_prefix(['b', 'B', 'u', 'U']).unwrap_or(text);
-    let quote = bare.chars().next().filter(|c| matches!(c, '\'' | '"'))?;
-    let body = bare.get(1..)?;
+    let quote = bare.chars().next().filter(|c| matches!(c, '\'' | '"')).ok_or(none)?;
+    let body = bare.get(1..).ok_or(none)?;
     // An empty text is two quotes, and three begin one of several lines.
-    if body.starts_with(quote) && body.get(1..)?.starts_with(quote) {
-        return None;
+    if body.starts_with(quote) && body.get(1..).is_some_and(|body| body.starts_with(quote)) {
+        return Err(none);
     }
     let mut out = String::new();
-    let mut chars = body.char_indices();
-    while let Some((at, c)) = chars.next() {
-        match c {
-            c if c == quote => return Some((out, body.get(at + 1..)?)),
-            '\n' => return None,
-            '\\' => match chars.next()?.1 {
-                'n' => out.push('\n'),
-                't' => out.push('\t'),
-                'x' => {
-                    let digits: String = [chars.next()?.1, chars.next()?.1].iter().collect();
-                    out.push(char::from_u32(u32::from_str_radix(&digits, 16).ok()?)?);
-                }
-                other if other.is_alphanumeric() => return None,
-                other => out.push(other),
-            },
-            c => out.push(c),
-        }
+    let mut rest = body;
+    loop {
+        let c = rest.chars().next().ok_or(0_usize)?;
+        let after = rest.get(c.len_utf8()..).unwrap_or("");
+        rest = match c {
+            c if c == quote => return Ok((out, after)),
+            '\n' => return Err(rest.len()),
+            '\\' => {
+                let (put, after) = escaped(after).ok_or(rest.len())?;
+                out.push(put);
+                after
+            }
+            c => {
+                out.push(c);
+                after
+            }
+        };
     }
-    None
+}
+
+/// The character that stands for what follows a backslash, and what comes then.
+fn escaped(text: &str) -> Option<(char, &str)> {
+    let c = text.chars().next()?;
+    let after = text.get(c.len_utf8()..)?;
+    match c {
+        'n' => Some(('\n', after)),
+        't' => Some(('\t', after)),
+        'x' => {
+            let code = u32::from_str_radix(after.get(..2)?, 16).ok()?;
+            Some((char::from_u32(code)?, after.get(2..)?))
+        }
+        other if other.is_alphanumeric() => None,
+        other => Some((other, after)),
+    }
 }
 
 pub(super) fn quoted(value: &str) -> String {

@@ -5,11 +5,12 @@ use countersign_plan::tool::{Effect, TargetKind};
 use super::arguments::{
     argument, argument_place, constant, fetches_what_it_runs, first_text, hands_on, is_request, keyword, texts_written,
 };
+use super::bound::Bound;
 use super::calls::Does;
 use super::lex::Token;
 use super::{Language, Seen, fold, lists};
 use crate::inspection::{FindingKind, UnknownKind};
-use crate::machine::{Machine, Stream, Variable, Word};
+use crate::machine::{Machine, Stream, Word};
 
 /// Calls that go through a folder with all below it.
 const WALKING: &[&str] =
@@ -55,35 +56,26 @@ fn gives_text(name: &str, after: &[Token]) -> bool {
     name.rsplit('.').next().is_some_and(|last| last.starts_with("to_")) && given.all(shapes)
 }
 
-/// Whether `name.exec` is that of a pattern: one that is written there, or what stands under a name that is given nothing else.
-fn is_of_pattern(name: &str, tokens: &[Token]) -> bool {
-    let Some((own, "exec")) = name.split_once('.') else { return false };
-    if own == "_" {
-        let mut called = tokens
-            .windows(3)
-            .filter(|three| matches!(three, [_, Token::Mark('.'), Token::Name(method)] if method == "exec"));
-        return called.all(|three| three.first() == Some(&Token::Number));
-    }
-    let mut given = tokens
-        .windows(3)
-        .filter(|three| matches!(three, [Token::Name(name), Token::Mark('='), _] if name == own))
-        .peekable();
-    given.peek().is_some() && given.all(|three| three.last() == Some(&Token::Number))
-}
-
-/// Whether a call is told to make objects, or may be.
+/// Whether a call is told to make objects, or may be: by name, as the third of what it is given, or by what is spread.
 fn keeps_objects(after: &[Token]) -> bool {
-    let given = (0..12).map_while(|n| argument(after, n));
-    let is = |given: &[Token]| {
-        matches!(given, [Token::Name(key), Token::Mark('='), value @ ..]
-            if key == "allow_pickle" && !matches!(value, [Token::Name(no)] if no == "False"))
+    let is = |(n, given): (usize, &[Token])| match given {
+        [Token::Name(key), Token::Mark('='), value @ ..] => {
+            key == "allow_pickle" && !matches!(value, [Token::Name(no)] if no == "False")
+        }
+        [Token::Mark('*'), ..] => true,
+        given => n == 2 && !matches!(given, [Token::Name(no)] if no == "False"),
     };
-    given.into_iter().any(is)
+    (0..12).map_while(|n| argument(after, n)).enumerate().any(is)
 }
 
 /// Whether a call names a loader that makes nothing but plain values.
-fn loads_plainly(after: &[Token]) -> bool {
-    let plain = |token: &Token| matches!(token, Token::Name(name) if matches!(name.rsplit('.').next(), Some("SafeLoader" | "CSafeLoader" | "BaseLoader" | "CBaseLoader")));
+fn loads_plainly(after: &[Token], bound: &Bound) -> bool {
+    const PLAIN: &[&str] = &["SafeLoader", "CSafeLoader", "BaseLoader", "CBaseLoader"];
+    // Under such a name there may be another one.
+    if PLAIN.iter().any(|name| bound.gives(name)) {
+        return false;
+    }
+    let plain = |token: &Token| matches!(token, Token::Name(name) if name.rsplit('.').next().is_some_and(|last| PLAIN.contains(&last)));
     match argument(after, 1) {
         Some([Token::Name(key), Token::Mark('='), loader]) if key == "Loader" => plain(loader),
         Some([loader]) => plain(loader),
@@ -112,6 +104,47 @@ fn sets(after: &[Token], key: &str) -> bool {
     let given = (0..12).map_while(|n| argument(after, n));
     let is = |given: &[Token]| matches!(given, [Token::Name(name), Token::Mark('='), Token::Name(value)] if name == key && value == "True");
     given.into_iter().any(is)
+}
+
+/// Whether a call of Python that only computes is given what it runs: a text as an expression, a loader of objects, an extension
+/// (SymPy documentation, "sympify"; ruamel.yaml; Python-Markdown, "Extensions").
+fn evaluates(name: &str, after: &[Token]) -> bool {
+    let given = || (0..12).map_while(|n| argument(after, n));
+    let keyed = |given: &[Token], key: &str| matches!(given, [Token::Name(own), Token::Mark('='), ..] if own == key);
+    let spread = given().any(|given| given.first() == Some(&Token::Mark('*')));
+    let (module, last) = name.rsplit_once('.').unwrap_or(("", name));
+    match (module, last) {
+        // Without a bracket in it a text calls nothing.
+        ("sympy", _) => after.iter().take_while(|token| **token != Token::Mark(';')).any(|token| match token {
+            Token::Text(text) => text.contains(['(', '[']) || text.contains("__"),
+            Token::Name(name) => {
+                matches!(name.as_str(), "input" | "sys.argv" | "open" | "os.getenv") || name.starts_with("sys.stdin")
+            }
+            token => matches!(token, Token::Built(_)),
+        }),
+        ("ruamel.yaml", "YAML") => {
+            let plain = |given: &[Token]| matches!(given.last(), Some(Token::Text(kind)) if matches!(kind.as_str(), "rt" | "safe" | "base"));
+            spread
+                || given().enumerate().any(|(n, given)| {
+                    (n == 0 && !matches!(given, [Token::Name(_), Token::Mark('='), ..]) || keyed(given, "typ"))
+                        && !plain(given)
+                })
+        }
+        ("markdown", "markdown" | "Markdown") => {
+            const EXTENSIONS: &str = "abbr admonition attr_list codehilite def_list extra fenced_code footnotes legacy_attrs legacy_em md_in_html \
+                meta nl2br sane_lists smarty tables toc wikilinks";
+            let own = |text: &str| {
+                let text = text.strip_prefix("markdown.extensions.").unwrap_or(text);
+                EXTENSIONS.split_whitespace().any(|known| known == text)
+            };
+            let plain = |token: &Token| match token {
+                Token::Text(text) => own(text),
+                token => matches!(token, Token::Mark('[' | ']' | '(' | ')' | ',')),
+            };
+            spread || given().any(|given| keyed(given, "extensions") && !given.iter().skip(2).all(plain))
+        }
+        _ => false,
+    }
 }
 
 impl Machine<'_> {
@@ -172,14 +205,25 @@ impl Machine<'_> {
             return;
         }
         match does {
+            // What is told to evaluate is no reader of plain values, and a text is evaluated by whoever takes it for an expression.
+            Does::Nothing if language == Language::Python && evaluates(name, after) => {
+                seen.evaluates = true;
+                self.unknown(UnknownKind::Code, Effect::Execute, format!("`{name}` runs what it is given"));
+            }
             Does::Nothing => {}
+            // A map of a file that is only read (NumPy documentation, "numpy.memmap").
+            Does::Writes(0)
+                if name.ends_with("memmap") && matches!(keyword(after, "mode").as_deref(), Some("r" | "c")) =>
+            {
+                self.file_of(Effect::Read, text(0), name, false);
+            }
             // A descriptor that is open already (Node.js, "File system").
             Does::Reads(n) | Does::Writes(n)
                 if language == Language::Node && argument(after, n) == Some(&[Token::Number]) => {}
             // A pattern that is matched (ECMA-262, "RegExp.prototype.exec").
-            Does::Runs if language == Language::Node && is_of_pattern(name, &seen.tokens) => {}
+            Does::Runs if language == Language::Node && seen.patterns.is_of_pattern(name) => {}
             // An array may hold objects, which are made by code (NumPy documentation, "numpy.load").
-            Does::Reads(_) if keeps_objects(after) => {
+            Does::Reads(_) if matches!(name, "np.load" | "numpy.load") && keeps_objects(after) => {
                 seen.evaluates = true;
                 let message = format!("`{name}` makes whatever objects the file says");
                 self.unknown(UnknownKind::Code, Effect::Execute, message);
@@ -219,6 +263,11 @@ impl Machine<'_> {
             Does::Copies => {
                 self.file_of(Effect::Read, text(0), name, true);
                 self.file_of(Effect::Update, text(1), name, false);
+            }
+            Does::Opens if name == "sqlite3.connect" && text(0).is_some() => {
+                if let Some(place) = text(0).and_then(|place| super::stored::file_of_place(&place)) {
+                    self.file_of(Effect::Read, Some(place), name, false);
+                }
             }
             Does::Opens => {
                 let mode = text(1).or_else(|| keyword(after, "mode")).or_else(|| (!plain()).then(|| "?".to_owned()));
@@ -294,13 +343,7 @@ impl Machine<'_> {
                 }
             }
             Does::Environment => {
-                if let (
-                    Language::Python,
-                    "os.environ",
-                    [Token::Mark('['), Token::Text(key), Token::Mark(']'), Token::Mark('='), Token::Text(value), ..],
-                ) = (language, name, after)
-                {
-                    self.sets_variable(key, value);
+                if language == Language::Python && self.sets_environment(name, after) {
                     return;
                 }
                 self.touch_other(Effect::Read, TargetKind::Process, "env");
@@ -316,53 +359,54 @@ impl Machine<'_> {
                     self.find(FindingKind::EnvironmentDump, format!("`{name}` is the whole environment"));
                 }
             }
-            Does::Unknown if language == Language::Python && self.stores(name, after, &seen.tokens) => {}
+            Does::Unknown if language == Language::Python && self.stores(name, after, &seen.databases) => {}
             // A loader that makes plain values (PyYAML documentation, "Loading YAML").
-            Does::Unknown if name.starts_with("yaml.load") && loads_plainly(after) => {}
+            Does::Unknown if name.starts_with("yaml.load") && loads_plainly(after, &seen.bound) => {}
             // As `tar` and `unzip` do; what another machine sent may go anywhere.
-            Does::Unknown if language == Language::Python && name.ends_with(".extractall") && !seen.connects => {
-                let folder = text(0)
-                    .or_else(|| keyword(after, "path"))
-                    .or_else(|| argument(after, 0).is_none().then(|| ".".to_owned()));
+            Does::Unknown if language == Language::Python && name.ends_with(".extractall") && !seen.fetches => {
+                let placed = (0..8).map_while(|n| argument(after, n)).any(|given| match given {
+                    [Token::Name(key), Token::Mark('='), ..] => key == "path",
+                    _ => true,
+                });
+                let folder = text(0).or_else(|| keyword(after, "path")).or_else(|| (!placed).then(|| ".".to_owned()));
                 match folder {
                     Some(folder) => self.touch_path(Effect::Update, &Word::text(folder), true),
                     None => self.file_of(Effect::Update, None, name, true),
                 }
             }
             Does::Unknown if name == "fileinput.input" && self.reads_lines(after) => {}
-            // Settings that say themselves what is made of them (Python library reference, "logging.config", "User-defined objects").
-            Does::Unknown
-                if name == "logging.config.dictConfig"
-                    && argument(after, 0).is_some_and(|given| {
-                        given.iter().all(|token| match token {
-                            Token::Text(text) => text != "()" && !text.contains("://"),
-                            Token::Name(name) => matches!(name.as_str(), "True" | "False" | "None"),
-                            token => !matches!(token, Token::Built(_)),
-                        })
-                    }) => {}
+            Does::Unknown if name == "logging.config.dictConfig" && self.configures_log(after) => {}
             // A variable of its own environment (Python library reference, "os.environ").
             Does::Unknown if name == "os.environ.setdefault" && text(0).is_some() && text(1).is_some() => {
-                self.sets_variable(&text(0).unwrap_or_default(), &text(1).unwrap_or_default());
+                self.sets_variable(&text(0).unwrap_or_default(), Word::text(text(1).unwrap_or_default()));
             }
+            Does::Unknown if name == "os.environ.update" && self.updates_environment(after) => {}
             // Of a table these are its columns (pandas documentation, "DataFrame.rename").
             Does::Unknown if name.ends_with(".rename") && names_columns(after) => {}
             // A text that reaches for nothing but what it is given (Jinja documentation, "Sandbox").
             Does::Unknown
                 if matches!(name, "Template" | "jinja2.Template")
+                    && argument(after, 1).is_none()
                     && text(0).is_some_and(|text| {
-                        !["__", "attr", "import", "include", "[", "|map"].iter().any(|part| text.contains(part))
+                        let member =
+                            |rest: &str| !rest.trim_start().starts_with(|c: char| c.is_ascii_digit() || c == ']');
+                        !["__", "attr", "import", "include", "~", "|map"].iter().any(|part| text.contains(part))
+                            && !text.split('[').skip(1).any(member)
                     }) => {}
             // Without what is no number this holds no calls (PyTorch documentation, "torch.load").
             Does::Unknown if name == "torch.load" && sets(after, "weights_only") => {
                 self.file_of(Effect::Read, text(0), name, false);
             }
-            Does::Unknown if name.ends_with("load_state_dict_from_url") && sets(after, "weights_only") => {
+            Does::Unknown
+                if (name.ends_with("load_state_dict_from_url") || name.ends_with("model_zoo.load_url"))
+                    && sets(after, "weights_only") =>
+            {
                 self.does(language, Does::Connects, name, after, seen);
             }
             Does::Unknown
                 if matches!(
                     name.rsplit('.').next(),
-                    Some("read_pickle" | "unsafe_load" | "load_state_dict_from_url")
+                    Some("read_pickle" | "unsafe_load" | "load_state_dict_from_url" | "load_url")
                 ) && argument(after, 0).is_some_and(of_url) =>
             {
                 self.find(FindingKind::DownloadAndExecute, format!("`{name}` runs what a host sends"));
@@ -376,13 +420,6 @@ impl Machine<'_> {
 }
 
 impl Machine<'_> {
-    /// A variable that code sets for itself and for what it starts.
-    fn sets_variable(&mut self, name: &str, value: &str) {
-        let before = self.scope.clone();
-        self.assign_variable(name, Variable::Scalar(Word::text(value)));
-        self.scope = before;
-    }
-
     /// A method of a path of Python's `pathlib`; whether it is one.
     pub(super) fn path_method(&mut self, path: &Word, method: &str, after: &[Token]) -> bool {
         let word = path.clone();

@@ -16,6 +16,8 @@ pub(super) enum Token {
     BuiltCommand(String),
     /// A number.
     Number,
+    /// A pattern of JavaScript between slashes.
+    Pattern,
     /// A command in backquotes; `None` where it is not constant.
     Command(Option<String>),
     /// Any other character; a line feed is `;`.
@@ -78,7 +80,7 @@ fn tokens_of(language: Language, text: &str, inside: &mut Inside) -> Option<Vec<
             i = (i + 2..chars.len()).find(|&at| chars.get(at) == Some(&'*') && chars.get(at + 1) == Some(&'/'))? + 2;
         } else if c == '/' && language == Language::Node && begins_value(&out)? {
             i = pattern_end(&chars, i)?;
-            out.push(Token::Number);
+            out.push(Token::Pattern);
         } else if language == Language::Ruby
             && matches!(c, '/' | '%' | '`')
             && i.checked_sub(1).and_then(|i| chars.get(i)).is_some_and(|before| matches!(before, ':' | '.'))
@@ -228,7 +230,7 @@ fn begins_value(before: &[Token]) -> Option<bool> {
         // Words that may also be names.
         Some(Token::Name(name)) if matches!(name.as_str(), "of" | "await" | "yield") => return None,
         Some(Token::Name(name)) => VALUE_FOLLOWS.contains(&name.as_str()),
-        Some(Token::Text(_) | Token::Built(_) | Token::Number | Token::Command(_) | Token::BuiltCommand(_)) => false,
+        Some(_) => false,
     })
 }
 

@@ -184,7 +184,7 @@ pub(super) fn values(language: Language, tokens: &[Token], lists: &Lists) -> Opt
                 let each: Vec<String> = lists.iter().filter(|(name, _)| text.contains(name)).flat_map(each).collect();
                 out = joined(&out, &each)?;
             }
-            Token::Mark(_) | Token::Number | Token::Command(_) | Token::BuiltCommand(_) => {
+            Token::Mark(_) | Token::Number | Token::Pattern | Token::Command(_) | Token::BuiltCommand(_) => {
                 return None;
             }
         }

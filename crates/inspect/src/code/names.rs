@@ -63,6 +63,8 @@ fn python_names(table: &Table, tokens: &[Token]) -> BTreeMap<String, String> {
         loop {
             rest = match rest {
                 [Token::Mark(',' | '('), more @ ..] => more,
+                // The next statement, where nothing separates the two.
+                [Token::Name(word), ..] if matches!(word.as_str(), "from" | "import") => break,
                 [Token::Name(name), Token::Name(word), Token::Name(own), more @ ..] if word == "as" => {
                     let full = from.map_or_else(|| name.clone(), |module| format!("{module}.{name}"));
                     names.insert(own.clone(), full);
@@ -85,7 +87,10 @@ fn python_names(table: &Table, tokens: &[Token]) -> BTreeMap<String, String> {
         let ends = matches!(tokens.get(i + 3), None | Some(Token::Mark(';')));
         let begins = matches!(i.checked_sub(1).and_then(|i| tokens.get(i)), None | Some(Token::Mark(';')));
         let plain = full.contains('.') && table.find(full, last).is_none() && table.is_harmless(last);
-        if ends && begins && plain && names.len() < MAX_NAMES && is_only_called(tokens, own, i) {
+        // What is set in the environment is set there under another name, too.
+        let environment = full == "os.environ" && super::paths::is_given_once(tokens, own);
+        let called = || plain && is_only_called(tokens, own, i);
+        if ends && begins && names.len() < MAX_NAMES && (environment || called()) {
             names.insert(own.clone(), full.clone());
         }
     }
@@ -124,7 +129,7 @@ fn node_names(tokens: &[Token]) -> BTreeMap<String, String> {
         let (Some(module), Some(bound)) = (module, bound) else { continue };
         match bound {
             [.., Token::Mark('}')] => {
-                let open = bound.iter().rposition(|token| *token == Token::Mark('{')).unwrap_or(bound.len());
+                let open = last_within(bound, &Token::Mark('{')).unwrap_or(bound.len());
                 for part in
                     bound.get(open + 1..bound.len() - 1).unwrap_or_default().split(|token| *token == Token::Mark(','))
                 {
@@ -150,6 +155,12 @@ fn node_names(tokens: &[Token]) -> BTreeMap<String, String> {
         }
     }
     names
+}
+
+/// Where a token stands last, not far from the end.
+pub(super) fn last_within(tokens: &[Token], wanted: &Token) -> Option<usize> {
+    let from = tokens.len().saturating_sub(4 * MAX_NAMES);
+    tokens.get(from..)?.iter().rposition(|token| token == wanted).map(|at| from + at)
 }
 
 /// The tokens with constants in the place of names that are given one once, and with constants that stand together as one.
@@ -209,7 +220,6 @@ pub(super) fn settled(language: Language, tokens: &[Token]) -> Vec<Token> {
     out
 }
 
-/// Whether what follows a name gives it a value.
 /// Declarations of several names, each on its own: `const a = 1, b = 2` (ECMAScript, "Lexical Declarations").
 pub(super) fn declared(language: Language, tokens: Vec<Token>) -> Vec<Token> {
     let is_word =
@@ -244,6 +254,7 @@ pub(super) fn declared(language: Language, tokens: Vec<Token>) -> Vec<Token> {
     out
 }
 
+/// Whether what follows a name gives it a value.
 fn assigns(rest: &[Token]) -> bool {
     matches!(rest, [Token::Mark('='), next, ..] if !matches!(next, Token::Mark('=' | '>' | '~')))
         || matches!(rest, [Token::Mark('+' | '-' | '.' | '|' | '&' | '*' | '/' | '%' | '?'), Token::Mark('='), ..])
@@ -400,10 +411,10 @@ pub(super) fn of_project(tokens: &[Token]) -> Vec<String> {
         // `import a, {b as c} from`, `const {a, b: c} = require(`: nothing but names, from the word or the bracket on.
         let named = match tokens.get(..i).unwrap_or_default() {
             [head @ .., Token::Name(from)] if from == "from" => {
-                head.iter().rposition(|token| is(token, "import")).and_then(|at| head.get(at + 1..))
+                last_within(head, &Token::Name("import".to_owned())).and_then(|at| head.get(at + 1..))
             }
             [head @ .., Token::Mark('}'), Token::Mark('='), call, Token::Mark('(')] if is(call, "require") => {
-                head.iter().rposition(|token| *token == Token::Mark('{')).and_then(|at| head.get(at + 1..))
+                last_within(head, &Token::Mark('{')).and_then(|at| head.get(at + 1..))
             }
             _ => None,
         };
@@ -423,15 +434,35 @@ pub(super) fn of_project(tokens: &[Token]) -> Vec<String> {
 }
 
 /// Names that code gives values: those are no calls.
-pub(super) fn given(tokens: &[Token]) -> Vec<String> {
+pub(super) fn given(language: Language, tokens: &[Token]) -> Vec<String> {
     let mut out = Vec::new();
+    // Behind a sign it is a variable, and without one a function of the same name.
+    let plain = |i: usize| {
+        let sign = i.checked_sub(1).and_then(|i| tokens.get(i));
+        language == Language::Perl && !matches!(sign, Some(Token::Mark('$' | '@' | '%')))
+    };
+    let called: BTreeSet<&str> = tokens
+        .iter()
+        .enumerate()
+        .filter_map(|(i, token)| match token {
+            Token::Name(name) if plain(i) => {
+                let after = tokens.get(i + 1..).unwrap_or_default();
+                let calls = after.first() == Some(&Token::Mark('(')) || super::takes_bare(after);
+                calls.then_some(name.as_str())
+            }
+            _ => None,
+        })
+        .collect();
     for (i, token) in tokens.iter().enumerate() {
         let Token::Name(name) = token else { continue };
         let rest = tokens.get(i + 1..).unwrap_or_default();
         let before = i.checked_sub(1).and_then(|i| tokens.get(i));
         let parameter =
             matches!(before, Some(Token::Mark('|' | ','))) && matches!(rest.first(), Some(Token::Mark('|' | ',')));
-        if (assigns(rest) || parameter) && !name.contains('.') && out.len() < 4 * MAX_NAMES {
+        let declared = language == Language::Perl
+            && matches!(tokens.get(..i).unwrap_or_default(), [.., Token::Name(word), Token::Mark('$')] if matches!(word.as_str(), "my" | "for" | "foreach"));
+        let own = assigns(rest) || parameter || declared;
+        if own && !name.contains('.') && !called.contains(name.as_str()) && out.len() < 4 * MAX_NAMES {
             out.push(name.clone());
         }
     }

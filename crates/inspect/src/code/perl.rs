@@ -68,14 +68,8 @@ pub(super) fn calls_openly(code: &str) -> bool {
 pub(super) fn only_shapes(code: &str) -> bool {
     const FUNCTIONS: &str = "sprintf lc uc lcfirst ucfirst length int abs sqrt exp log hex oct ord chr reverse join substr index rindex x eq ne lt gt \
         le ge cmp and or not defined exists scalar keys";
-    let plain = |c: char| c.is_alphanumeric() || " _$+-*/%.,()[]{}?:='!|".contains(c);
-    // Every second part is a text, in which braces may hold code.
-    let parts: Vec<&str> = code.split('"').collect();
-    if parts.len().is_multiple_of(2) || parts.iter().skip(1).step_by(2).any(|text| text.contains(['{', '@', '`', '[']))
-    {
-        return false;
-    }
-    let code = parts.iter().step_by(2).copied().collect::<Vec<_>>().join("0");
+    let plain = |c: char| c.is_alphanumeric() || " _$+-*/%.,()[]{}?:=!|".contains(c);
+    let Some(code) = without_texts(code) else { return false };
     if !code.chars().all(plain) || code.contains("->") || code.contains("||=") {
         return false;
     }
@@ -86,14 +80,46 @@ pub(super) fn only_shapes(code: &str) -> bool {
         let name = word.get(..end).unwrap_or("");
         // In braces alone it is the name of a variable or a key, and otherwise code.
         let braced = word.get(end..).is_some_and(|after| after.starts_with('}'));
-        let sigil =
-            rest.get(..at).is_some_and(|before| before.ends_with(['$', '\'']) || (braced && before.ends_with('{')));
+        let sigil = rest.get(..at).is_some_and(|before| before.ends_with('$') || (braced && before.ends_with('{')));
         if !sigil && !FUNCTIONS.split_whitespace().any(|known| known == name) {
             return false;
         }
         rest = word.get(end..).unwrap_or("");
     }
     true
+}
+
+/// A code with a number in the place of each text; nothing where one may hold code, or may end elsewhere.
+fn without_texts(code: &str) -> Option<String> {
+    let mut out = String::new();
+    let mut rest = code;
+    while let Some(at) = rest.find(['"', '\'']) {
+        let (before, quoted) = rest.split_at(at);
+        out.push_str(before);
+        // `$"` is a variable, and `a'b` a name.
+        (!before.ends_with(|c: char| c.is_alphanumeric() || matches!(c, '_' | '$'))).then_some(())?;
+        let quote = if quoted.starts_with('"') { '"' } else { '\'' };
+        let (text, after) = quoted.get(1..)?.split_once(quote)?;
+        let open = text.ends_with('\\') || (quote == '"' && text.contains(['{', '@', '`', '[']));
+        (!open).then_some(())?;
+        out.push('0');
+        rest = after;
+    }
+    out.push_str(rest);
+    Some(out)
+}
+
+/// What works on `$_` where it is given nothing, and what that does (perlfunc, "unlink", "rmdir", "mkdir").
+pub(super) fn works_on_each(name: &str, before: Option<&Token>, after: &[Token]) -> Option<Effect> {
+    let effect = match name.strip_prefix("CORE::").unwrap_or(name) {
+        "unlink" | "rmdir" => Effect::Delete,
+        "mkdir" => Effect::Create,
+        _ => return None,
+    };
+    let sigil = matches!(before, Some(Token::Mark('$' | '@' | '%' | '&' | '>')));
+    let alone = matches!(after.first(), None | Some(Token::Mark('}' | ';' | '|' | '&' | '?' | ',' | ')' | ':')));
+    // `(unlink => 1)`
+    (!sigil && alone).then_some(effect)
 }
 
 /// The text with `<src/*>` as `glob("src/*")`, which it is another way to write (perlop, "I/O Operators").

@@ -13,7 +13,9 @@ impl Machine<'_> {
             }
             ("GOFLAGS", Variable::Scalar(word)) => word.constant().is_some_and(only_builds),
             (_, Variable::Scalar(word))
-                if COMPILERS.contains(&name) || (is_of_cargo(name) && !name.ends_with("_RUNNER")) =>
+                if COMPILERS.contains(&name)
+                    || (is_of_cargo(name)
+                        && !["_RUNNER", "FLAGS", "_PROVIDER", "_PROVIDERS"].iter().any(|end| name.ends_with(end))) =>
             {
                 word.constant().is_some_and(is_compiler)
             }
@@ -109,6 +111,8 @@ const COMPILERS: &[&str] = &[
     "CUDACXX",
     "RUSTC",
     "RUSTC_WRAPPER",
+    "RUSTC_WORKSPACE_WRAPPER",
+    "RUSTDOC",
     "CMAKE_C_COMPILER",
     "CMAKE_CXX_COMPILER",
     "CMAKE_C_COMPILER_LAUNCHER",
@@ -123,7 +127,7 @@ fn is_compiler(words: &str) -> bool {
         let base = base.rsplit('-').next().unwrap_or(base);
         [
             "gcc", "g++", "cc", "c++", "clang", "clang++", "cpp", "ld", "lld", "gold", "mold", "ar", "nm", "ranlib",
-            "strip", "objcopy", "gfortran", "flang", "nvcc", "icx", "icpx", "tcc", "rustc", "as",
+            "strip", "objcopy", "gfortran", "flang", "nvcc", "icx", "icpx", "tcc", "rustc", "rustdoc", "as",
         ]
         .contains(&base)
     };
@@ -192,8 +196,11 @@ const LOADING: &[&str] = &[
     "TCLLIBPATH",
     "RUSTC_WRAPPER",
     "RUSTC",
+    "RUSTC_WORKSPACE_WRAPPER",
+    "RUSTDOC",
     "CARGO_HOME",
     "RUSTFLAGS",
+    "RUSTDOCFLAGS",
     "GOFLAGS",
     "CC",
     "CXX",
@@ -291,11 +298,18 @@ fn is_of_ansible(name: &str) -> bool {
     })
 }
 
-/// Variables in the place of Cargo's settings that name a program (The Cargo Book, "Configuration", "Environment variables").
+/// Variables in the place of Cargo's settings that name a program, or flags by which one is named (The Cargo Book, "Configuration",
+/// "Environment variables").
 fn is_of_cargo(name: &str) -> bool {
     name.strip_prefix("CARGO_").is_some_and(|rest| {
-        (rest.starts_with("TARGET_") && (rest.ends_with("_RUNNER") || rest.ends_with("_LINKER")))
-            || (rest.starts_with("BUILD_RUSTC") && !rest.ends_with("FLAGS"))
+        let names = ["_RUNNER", "_LINKER", "_RUSTFLAGS", "_RUSTDOCFLAGS"].iter().any(|end| rest.ends_with(end));
+        ((rest.starts_with("TARGET_") || rest.starts_with("HOST_")) && names)
+            || rest.starts_with("BUILD_RUSTC")
+            || rest.starts_with("BUILD_RUSTDOC")
+            || rest == "BUILD_RUSTFLAGS"
+            || rest.starts_with("ENCODED_RUST")
+            || rest.ends_with("CREDENTIAL_PROVIDER")
+            || rest.ends_with("CREDENTIAL_PROVIDERS")
     })
 }
 
@@ -305,6 +319,47 @@ fn loads_code(name: &str) -> bool {
             || is_of_cargo(name)
             || LOADING.contains(&name)
             || LOADING_PREFIXES.iter().any(|p| name.starts_with(p)))
+}
+
+/// Whether words are an emulator with options that only say what it emulates and what the program sees (qemu-user(1), wine(1), the manuals of
+/// wasmtime, wasmer and probe-rs). What is no option would be run.
+fn emulates(words: &str) -> bool {
+    const MACHINES: &str = "aarch64 aarch64_be arm armeb i386 loongarch64 m68k mips mips64 mips64el mipsel ppc ppc64 ppc64le riscv32 riscv64 \
+        s390x sparc sparc64 x86_64";
+    let mut words = words.split_whitespace();
+    let Some(program) = words.next() else { return false };
+    let machine = program.strip_prefix("qemu-").map(|name| name.trim_end_matches("-static"));
+    if machine.is_some_and(|name| MACHINES.split_whitespace().any(|known| known == name)) {
+        // `-L DIR`, `-cpu MODEL`, `-E NAME=VALUE`, `-s SIZE`
+        while let Some(option) = words.next() {
+            let known = match option {
+                "-L" | "-cpu" | "-s" | "-B" => words.next().is_some(),
+                "-E" => words.next().is_some_and(|given| !given.starts_with("LD_")),
+                _ => false,
+            };
+            if !known {
+                return false;
+            }
+        }
+        return true;
+    }
+    match program {
+        "wine" | "wine64" | "node" => words.next().is_none(),
+        "wasmtime" | "wasmer" => words.all(|word| {
+            matches!(word, "run" | "--")
+                || ["--dir=", "--env=", "--mapdir=", "-W"].iter().any(|start| word.starts_with(start))
+        }),
+        "probe-rs" => {
+            words.next() == Some("run")
+                && words.all(|word| {
+                    word == "--chip"
+                        || word.starts_with("--chip=")
+                        || word.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'))
+                            && !word.starts_with('-')
+                })
+        }
+        _ => false,
+    }
 }
 
 /// Whether a variable of those holds what loads nothing but the project's own code, or only says how something is built or shown
@@ -318,9 +373,11 @@ fn only_shapes(name: &str, value: &str) -> bool {
     match name {
         // A prompt is expanded; only a substitution in it runs something (bash(1), "PROMPTING").
         "PS1" | "PS2" | "PS3" | "PS4" => !value.contains("$(") && !value.contains('`'),
-        "RUSTFLAGS" | "RUSTDOCFLAGS" => !["linker", "link-arg", "-L", "--extern", "backend", "plugin", "@", "wrapper"]
-            .iter()
-            .any(|part| value.contains(part)),
+        _ if name.ends_with("RUSTFLAGS") || name.ends_with("RUSTDOCFLAGS") => {
+            !["linker", "link-arg", "-L", "--extern", "backend", "plugin", "@", "wrapper"]
+                .iter()
+                .any(|part| value.contains(part))
+        }
         "NODE_OPTIONS" => words().all(|word| {
             [
                 "--max-",
@@ -346,11 +403,11 @@ fn only_shapes(name: &str, value: &str) -> bool {
         _ if is_of_ansible(name) => value.split(':').all(own),
         // A program of the project's is run as any other of its programs; an emulator only runs what was built.
         _ if is_of_cargo(name) && name.ends_with("_RUNNER") => {
-            words()
-                .next()
-                .is_some_and(|word| word.starts_with("qemu-") || matches!(word, "wine" | "wine64" | "probe-rs"))
-                || (value.contains('/') && words().count() == 1 && own(value))
+            emulates(value) || (value.contains('/') && words().count() == 1 && own(value))
         }
+        // Those that Cargo has itself (The Cargo Book, "Credential providers").
+        _ if is_of_cargo(name) && name.contains("CREDENTIAL_PROVIDER") => words()
+            .all(|word| matches!(word, "cargo:token" | "cargo:wincred" | "cargo:macos-keychain" | "cargo:libsecret")),
         "PYTHONWARNINGS" => value.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, ':' | '_' | ',')),
         "JAVA_TOOL_OPTIONS" | "JDK_JAVA_OPTIONS" | "_JAVA_OPTIONS" | "MAVEN_OPTS" | "GRADLE_OPTS" | "SBT_OPTS" => {
             words().all(|word| {

@@ -31,6 +31,10 @@ pub(super) fn statements(text: &str) -> Option<Vec<String>> {
             '-' if rest.starts_with("--") => rest.find('\n').unwrap_or(rest.len()),
             '/' if rest.starts_with("/*") => rest.find("*/")? + 2,
             '$' => match dollar(rest) {
+                // Behind a letter it is a part of a name.
+                Some(_) if text.get(..at)?.ends_with(|c: char| c.is_alphanumeric() || matches!(c, '_' | '$')) => {
+                    return None;
+                }
                 Some(tag) => tag.len() * 2 + rest.get(tag.len()..)?.find(tag)?,
                 None => 1,
             },
@@ -51,6 +55,8 @@ pub(super) fn statements(text: &str) -> Option<Vec<String>> {
 pub(super) fn dollar(text: &str) -> Option<&str> {
     let end = text.get(1..)?.find('$')? + 2;
     let tag = text.get(..end)?;
+    // `$1` is a parameter.
+    (!tag.get(1..)?.starts_with(|c: char| c.is_ascii_digit())).then_some(())?;
     tag.trim_matches('$').chars().all(|c| c.is_ascii_alphanumeric() || c == '_').then_some(tag)
 }
 
@@ -68,6 +74,9 @@ pub(super) fn without_options(statement: &str) -> Option<String> {
 
 /// What a plain statement does that no parser reads.
 pub(super) fn alone(statement: &str, out: &mut Inspection) -> bool {
+    if reaches_out(statement) {
+        return false;
+    }
     let lower = statement.trim_end_matches(';').trim().to_ascii_lowercase();
     let words: Vec<&str> = lower.split(|c: char| c.is_whitespace() || c == '(').filter(|w| !w.is_empty()).collect();
     let quoted = lower.contains(['\\', '\'', '"', ';']);
@@ -78,25 +87,31 @@ pub(super) fn alone(statement: &str, out: &mut Inspection) -> bool {
         }
         // A setting of one word (SQLite, "PRAGMA").
         ["pragma", name, ..] if !quoted && lower.matches('=').count() == 1 => {
-            let name = name.split('=').next().unwrap_or(name);
+            let name = bare_pragma(name.split('=').next().unwrap_or(name));
             database(of_pragma(name), &format!("pragma {name}"));
         }
         // Rows out of a file, which is the client's own (MySQL Reference Manual, "LOAD DATA").
         ["load", "data", rest @ ..] if rest.contains(&"infile") => {
-            let (Some(path), Some(table)) = (
-                statement.split(['\'', '"']).nth(1),
+            let place = lower.find("infile").map(|at| at + "infile".len());
+            let named = place.and_then(|at| statement.get(at..)).map(str::trim_start).unwrap_or_default();
+            let mut quoted = named.split(['\'', '"']);
+            let (Some(""), Some(path), Some(table)) = (
+                quoted.next(),
+                quoted.next(),
                 rest.iter().position(|word| *word == "table").and_then(|at| rest.get(at + 1)),
             ) else {
                 return false;
             };
-            database(Effect::Create, table.trim_matches('`'));
+            // A comment may hold another name.
+            if ["/*", "--", "#"].iter().any(|begins| statement.contains(begins)) {
+                return false;
+            }
+            let replaces = rest.contains(&"replace");
+            database(if replaces { Effect::Update } else { Effect::Create }, table.trim_matches('`'));
             touch(out, Effect::Read, TargetKind::File, path);
             if !rest.contains(&"local") {
                 let message = "the server reads a file, which lies on its own machine";
                 out.unknown(UnknownKind::Value, Effect::Read, None, message);
-            }
-            if super::REACHING.iter().any(|(name, _)| lower.contains(&format!("{name}("))) {
-                return false;
             }
         }
         ["vacuum", rest @ ..] if !rest.contains(&"into") && !rest.contains(&"retain") && !quoted => {
@@ -131,6 +146,23 @@ pub(super) fn alone(statement: &str, out: &mut Inspection) -> bool {
     true
 }
 
+/// The name of a setting without that of a database and without quotes.
+pub(super) fn bare_pragma(name: &str) -> &str {
+    name.rsplit('.').next().unwrap_or(name).trim_matches(['"', '`', '\'', '[', ']'])
+}
+
+/// Whether a text calls what reaches beyond the database: by its name, in quotes or not, with a blank before the bracket or not.
+pub(super) fn reaches_out(text: &str) -> bool {
+    text.match_indices('(').any(|(at, _)| {
+        let before = text.get(..at).unwrap_or("").trim_end().trim_end_matches(['"', '`', ']']);
+        let part = |c: char| c.is_alphanumeric() || c == '_';
+        let start = before.char_indices().rev().take_while(|(_, c)| part(*c)).last().map_or(before.len(), |(at, _)| at);
+        let name = before.get(start..).unwrap_or("");
+        // A comment between the two hides which it is.
+        before.ends_with("*/") || super::REACHING.iter().any(|(known, _)| known.eq_ignore_ascii_case(name))
+    })
+}
+
 /// What a setting of SQLite changes: the session, the file, or what may be done to it (SQLite, "PRAGMA").
 pub(super) fn of_pragma(name: &str) -> Effect {
     const SESSION: &str = "foreign_keys synchronous cache_size temp_store busy_timeout mmap_size recursive_triggers case_sensitive_like \
@@ -149,7 +181,7 @@ pub(super) fn of_pragma(name: &str) -> Effect {
 /// Whether an extension holds nothing but types and functions that compute (PostgreSQL, "Additional Supplied Modules", "trusted").
 pub(super) fn is_trusted(name: &str) -> bool {
     const TRUSTED: &str = "btree_gin btree_gist citext cube dict_int fuzzystrmatch hstore intarray isn lo ltree pgcrypto pg_trgm seg tablefunc \
-        tsm_system_rows tsm_system_time unaccent uuid-ossp earthdistance bloom pg_stat_statements postgis postgis_topology vector plpgsql";
+        tsm_system_rows tsm_system_time unaccent uuid-ossp postgis postgis_topology vector plpgsql";
     TRUSTED.split_whitespace().any(|known| known.eq_ignore_ascii_case(name.trim_matches('"')))
 }
 
@@ -169,14 +201,41 @@ pub(super) fn silences(statement: &str) -> Option<String> {
     ENDS.contains(&value).then(|| (*name).to_owned())
 }
 
+/// The text that an argument begins with, put together of constants, and what follows it.
+fn constant(argument: &str) -> Option<(String, &str)> {
+    let (mut out, mut rest) = (String::new(), argument.trim_start());
+    loop {
+        let tag = if rest.starts_with('$') { dollar(rest)? } else { "'" };
+        let (text, after) = rest.strip_prefix(tag)?.split_once(tag)?;
+        out.push_str(text);
+        rest = after.trim_start();
+        match rest.strip_prefix("||") {
+            Some(more) => rest = more.trim_start(),
+            None => return Some((out, rest)),
+        }
+    }
+}
+
 /// Adds what a statement takes away from the record.
 pub(super) fn judge_record(text: &str, out: &mut Inspection) {
     // `set_config('NAME', 'VALUE', …)` (PostgreSQL, "Configuration Settings Functions").
     let lower = text.to_ascii_lowercase();
-    let set = lower.split("set_config").skip(1).take(MAX_STATEMENTS).filter_map(|call| {
-        let mut quoted = call.split('\'').skip(1).step_by(2);
-        silences(&format!("set {} = '{}'", quoted.next()?, quoted.next()?))
-    });
+    let mut set = Vec::new();
+    for call in lower.split("set_config").skip(1).take(MAX_STATEMENTS) {
+        let Some(arguments) = call.trim_start().trim_start_matches('"').trim_start().strip_prefix('(') else {
+            continue;
+        };
+        let name = constant(arguments);
+        let keeps = |name: &str| KEEPS.iter().any(|keeps| name.starts_with(keeps));
+        match name.as_ref().map(|(name, rest)| (name, rest.strip_prefix(',').and_then(constant))) {
+            Some((name, Some((value, _)))) => set.extend(silences(&format!("set {name} = '{value}'"))),
+            Some((name, None)) if !keeps(name) => {}
+            _ => {
+                let message = "which setting gets which value is only known when it runs";
+                out.unknown(UnknownKind::Value, Effect::Admin, None, message);
+            }
+        }
+    }
     for name in text.split(';').take(MAX_STATEMENTS).filter_map(silences).chain(set) {
         let message = format!("the server no longer records what `{name}` has it record");
         out.find(FindingKind::DisablesProtection, None, message);

@@ -3,10 +3,11 @@
 
 use countersign_plan::tool::Effect;
 
-use super::{Inspection, REACHING, apart};
+use super::bodies::{self, Masked};
+use super::{Inspection, apart};
 use crate::inspection::{Build as _, FindingKind, UnknownKind};
 
-/// The most statements of a block.
+/// The most statements of a block, and the most conditions, values and queries in it.
 const MAX_STATEMENTS: usize = 128;
 
 /// Catalogues that list everything there is.
@@ -20,24 +21,22 @@ const LISTS: &[&str] = &[
 ];
 
 /// Words that begin a statement which does nothing to the database.
-const CONTROL: &[&str] = &["end", "return", "null", "raise", "exit", "continue", "get", "assert", "close", "declare"];
+const CONTROL: &[&str] = &["end", "null", "get", "close"];
 
 /// What the block in a statement would do; nothing where it is none that is read.
 pub(super) fn block(statement: &str, out: &mut Inspection) -> bool {
-    let Some(body) = body(statement) else { return false };
-    let lower = body.to_ascii_lowercase();
-    let Some(begin) = word_at(&lower, "begin") else { return false };
-    let Some(pieces) = body.get(begin + "begin".len()..).and_then(apart::statements) else { return false };
-    if pieces.len() > MAX_STATEMENTS {
+    let Some(bare) = body(statement).and_then(bodies::bare) else { return false };
+    let body = bare.whole();
+    let Some((declared, statements)) = body.around("begin") else { return false };
+    let (declared, statements) = (declared.statements(), statements.statements());
+    if declared.len().max(statements.len()) > MAX_STATEMENTS {
         return false;
     }
-    // What variables begin with is computed, too.
-    let given =
-        body.get(..begin).unwrap_or("").split(';').filter_map(|line| line.split_once(":=").map(|(_, value)| value));
-    given.for_each(|value| out.absorb(super::sql(&format!("SELECT {value}"))));
-    for piece in pieces {
-        one(&piece, LISTS.iter().any(|list| lower.contains(list)), out);
-    }
+    let lower = body.text.to_ascii_lowercase();
+    let lists = LISTS.iter().any(|list| lower.contains(list));
+    let mut block = Block { lists, left: MAX_STATEMENTS, out };
+    declared.into_iter().for_each(|piece| block.declares(piece));
+    statements.into_iter().for_each(|piece| block.one(piece));
     true
 }
 
@@ -57,156 +56,219 @@ fn body(statement: &str) -> Option<&str> {
     plain.then(|| inner.get(..close)).flatten()
 }
 
-/// Where a word stands that is no part of another.
-fn word_at(lower: &str, word: &str) -> Option<usize> {
-    let part = |c: char| c.is_alphanumeric() || c == '_';
-    lower.match_indices(word).map(|(at, _)| at).find(|at| {
-        let before = lower.get(..*at).and_then(|head| head.chars().next_back());
-        let after = lower.get(at + word.len()..).and_then(|tail| tail.chars().next());
-        !before.is_some_and(part) && !after.is_some_and(part)
-    })
+struct Block<'a> {
+    /// Whether a catalogue of everything is named.
+    lists: bool,
+    /// How many more parts are looked at.
+    left: usize,
+    out: &'a mut Inspection,
 }
 
-/// One statement of a block, behind the words that lead to it.
-fn one(piece: &str, lists: bool, out: &mut Inspection) {
-    let mut rest = piece.trim();
-    // Each word that is taken away leaves less.
-    loop {
-        let lower = rest.to_ascii_lowercase();
-        let first = lower.split(|c: char| !(c.is_alphanumeric() || c == '_')).next().unwrap_or("");
-        let until = |word: &str| {
-            let at = word_at(&lower, word)?;
-            Some((rest.get(first.len()..at)?.trim(), rest.get(at + word.len()..)?.trim_start()))
-        };
-        let computes = |condition: &str| super::sql(&format!("SELECT {condition}"));
-        match first {
-            "begin" | "loop" | "else" | "then" => rest = rest.get(first.len()..).unwrap_or("").trim_start(),
-            "if" | "elsif" | "elseif" | "while" | "when" => {
-                let Some((condition, next)) = until(if first == "while" { "loop" } else { "then" }) else {
-                    return unread(rest, out);
-                };
-                out.absorb(computes(condition));
-                rest = next;
+impl Block<'_> {
+    /// What a variable begins with, and the query of a cursor.
+    fn declares(&mut self, piece: Masked<'_>) {
+        let marks = [":=", "="].iter().filter_map(|mark| Some((piece.mask.find(mark)?, *mark)));
+        let words = ["default", "for"].iter().filter_map(|word| Some((piece.find(word)?, *word)));
+        match marks.chain(words).min_by_key(|(at, _)| *at) {
+            Some((at, "for")) => self.states(piece.from(at + "for".len()).text),
+            Some((at, mark)) => self.computes(piece.from(at + mark.len()).text),
+            None => {}
+        }
+    }
+
+    /// One statement of a block, behind the words that lead to it.
+    fn one(&mut self, piece: Masked<'_>) {
+        let mut rest = piece.trimmed();
+        // Each word that is taken away leaves less.
+        loop {
+            // `<<label>>`
+            if rest.mask.starts_with("<<") {
+                let Some(end) = rest.mask.find(">>") else { return self.unread(rest.text) };
+                rest = rest.from(end + 2).trimmed();
+                continue;
             }
-            "exception" => {
-                let Some((_, next)) = until("then") else { return unread(rest, out) };
-                rest = next;
-            }
-            "for" | "foreach" => {
-                let Some((source, next)) = until("loop") else { return unread(rest, out) };
-                let source = word_at(&source.to_ascii_lowercase(), "in")
-                    .and_then(|at| source.get(at + 2..))
-                    .unwrap_or(source)
-                    .trim();
-                let lower = source.to_ascii_lowercase();
-                if lower.starts_with("execute") {
-                    executes(source, lists, out);
-                } else if lower.starts_with("select") || lower.starts_with("with") {
-                    out.absorb(super::sql(source));
-                } else if !lower.contains("..") && !lower.starts_with("array") {
-                    out.absorb(computes(source));
-                }
-                rest = next;
-            }
-            "execute" => return executes(rest, lists, out),
-            // What another connection is told is a statement, too (PostgreSQL, "dblink_exec").
-            "perform" if lower.contains("dblink") => {
-                told_elsewhere(rest, lists, out);
-                return out.absorb(super::sql(&format!("SELECT {}", rest.get(first.len()..).unwrap_or(""))));
-            }
-            "perform" => {
-                return out.absorb(super::sql(&format!("SELECT {}", rest.get(first.len()..).unwrap_or(""))));
-            }
-            _ if CONTROL.contains(&first) => {
-                // What is only said may still be computed by something that reaches out.
-                if REACHING.iter().any(|(name, _)| lower.contains(&format!("{name}("))) {
-                    unread(rest, out);
-                }
+            if rest.text.is_empty() {
                 return;
             }
-            "" => return,
-            "select" | "with" => return out.absorb(super::sql(&without_target(rest))),
-            _ => {
-                // `name := value`
-                match rest.split_once(":=") {
-                    Some((name, value))
-                        if name.trim().chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '.')) =>
-                    {
-                        out.absorb(computes(value));
+            let first = rest.first();
+            let after = rest.from(first.len()).trimmed();
+            match first {
+                "begin" | "loop" | "else" => rest = after,
+                "if" | "elsif" | "elseif" | "while" | "when" | "case" | "exception" => {
+                    let until = match first {
+                        "while" => "loop",
+                        "case" => "when",
+                        _ => "then",
+                    };
+                    let Some((condition, next)) = after.around(until) else { return self.unread(rest.text) };
+                    // What is caught is a name.
+                    if first != "exception" && !condition.text.trim().is_empty() {
+                        self.computes(condition.text);
                     }
-                    _ => out.absorb(super::sql(rest)),
+                    rest = if first == "case" { after.from(condition.text.len()).trimmed() } else { next.trimmed() };
                 }
-                return;
+                "for" | "foreach" => {
+                    let Some((header, next)) = after.around("loop") else { return self.unread(rest.text) };
+                    let Some((_, source)) = header.around("in") else { return self.unread(rest.text) };
+                    self.goes_through(source.trimmed());
+                    rest = next.trimmed();
+                }
+                _ => return self.ends_with(first, rest, after),
             }
         }
     }
-}
 
-/// `SELECT a INTO x FROM t`: a variable takes what is read.
-fn without_target(query: &str) -> String {
-    let lower = query.to_ascii_lowercase();
-    let Some(at) = word_at(&lower, "into") else { return query.to_owned() };
-    let end = lower.get(at..).and_then(|tail| word_at(tail, "from")).map_or(query.len(), |from| at + from);
-    format!("{}{}", query.get(..at).unwrap_or(""), query.get(end..).unwrap_or(""))
-}
-
-/// `EXECUTE 'TEXT' || …`, `EXECUTE format('TEXT %I', …)`: the statement with any name in the place of what is filled in.
-fn executes(piece: &str, lists: bool, out: &mut Inspection) {
-    let mut text = String::new();
-    let mut rest = piece.get("execute".len()..).unwrap_or("").trim_start();
-    let formats = rest.get(..6).is_some_and(|word| word.eq_ignore_ascii_case("format"));
-    let mut open = false;
-    while let Some(at) = rest.find(['\'', '$']) {
-        let between = rest.get(..at).unwrap_or("");
-        if !text.is_empty() && between.chars().any(char::is_alphanumeric) && !formats {
-            text.push('x');
-            open |= !between.contains("quote_");
-        }
-        let (tag, after) = match rest.get(at..).unwrap_or("") {
-            quoted if quoted.starts_with('\'') => ("'", quoted.get(1..).unwrap_or("")),
-            dollars => match apart::dollar(dollars) {
-                Some(tag) => (tag, dollars.get(tag.len()..).unwrap_or("")),
-                None => break,
+    /// What a loop goes through: a query, a range, a list, a cursor.
+    fn goes_through(&mut self, source: Masked<'_>) {
+        match source.first() {
+            "execute" => self.executes(source.from("execute".len())),
+            "select" | "with" | "delete" | "update" | "insert" | "values" => self.states(source.text),
+            "array" if !source.mask.starts_with("array[") => self.computes(source.from("array".len()).text),
+            "reverse" => self.goes_through(source.from("reverse".len()).trimmed()),
+            _ => match source.mask.find("..") {
+                Some(at) => {
+                    let (least, rest) = (source.to(at), source.from(at + 2));
+                    let (most, step) = rest.around("by").unwrap_or((rest, rest.from(rest.text.len())));
+                    for bound in [least, most, step].iter().filter(|bound| !bound.text.trim().is_empty()) {
+                        self.computes(bound.text);
+                    }
+                }
+                None => self.computes(source.text),
             },
-        };
-        let Some((body, next)) = after.split_once(tag) else { return unread(piece, out) };
-        text.push_str(body);
-        rest = next;
-        if formats {
-            break;
         }
     }
-    if text.is_empty() {
-        return unread(piece, out);
+
+    /// A statement that no other follows.
+    fn ends_with(&mut self, first: &str, rest: Masked<'_>, after: Masked<'_>) {
+        match first {
+            "declare" => self.declares(after),
+            "execute" => self.executes(after),
+            // What another connection is told is a statement, too (PostgreSQL, "dblink_exec").
+            "perform" => {
+                if after.mask.contains("dblink") {
+                    self.told_elsewhere(after);
+                }
+                self.computes(after.text);
+            }
+            "return" | "assert" if after.text.is_empty() => {}
+            "return" if matches!(after.first(), "next" | "query") => self.unread(rest.text),
+            "return" | "assert" => self.computes(after.text),
+            "exit" | "continue" => {
+                if let Some((_, condition)) = after.around("when") {
+                    self.computes(condition.text);
+                }
+            }
+            "raise" => {
+                const LEVELS: &[&str] = &["debug", "log", "info", "notice", "warning", "exception"];
+                let said = if LEVELS.contains(&after.first()) { after.from(after.first().len()) } else { after };
+                let said = said.with_comma_for("using");
+                if !said.trim().is_empty() {
+                    self.computes(said.trim().trim_start_matches(','));
+                }
+            }
+            // Without a bracket nothing is called.
+            _ if CONTROL.contains(&first) && !rest.mask.contains('(') => {}
+            _ => match rest.assigned() {
+                Some(value) => self.computes(value.text),
+                None => self.states(&rest.without_target()),
+            },
+        }
     }
-    if formats {
-        open |= text.contains("%s");
-        text = text.replace("%I", "x").replace("%L", "'x'").replace("%s", "x").replace("%%", "%");
-    } else if rest.chars().any(char::is_alphanumeric) && !rest.trim_start().to_ascii_lowercase().starts_with("using") {
-        text.push('x');
-        open |= !rest.contains("quote_");
+
+    /// `EXECUTE 'TEXT' || …`, `EXECUTE format('TEXT %I', …)`: the statement with any name in the place of what is filled in.
+    fn executes(&mut self, piece: Masked<'_>) {
+        let whole = piece.without_target();
+        let Some(bare) = bodies::bare(&whole) else { return self.unread(&whole) };
+        let whole = bare.whole();
+        // What is put together and what is handed on are computed first.
+        self.computes(&whole.with_comma_for("using"));
+        let given = whole.around("using").map_or(whole, |(given, _)| given).trimmed();
+        let (mut text, mut proved) = (String::new(), true);
+        for part in given.parts("||") {
+            if let Some(constant) = part.constant() {
+                text.push_str(&constant);
+                continue;
+            }
+            let inside = part.inside();
+            let arguments = inside.filter(|_| part.first() == "format").map(|inside| inside.parts(","));
+            // Only a pattern that is written there says what is filled in where.
+            let pattern = arguments.and_then(|arguments| arguments.first().and_then(Masked::constant));
+            let quotes = matches!(part.first(), "quote_ident" | "quote_literal" | "quote_nullable");
+            if let Some((filled, names)) = pattern.as_deref().map(filled) {
+                text.push_str(&filled);
+                proved &= names;
+            } else if quotes && inside.is_some() && !text.is_empty() {
+                text.push('x');
+            } else {
+                // What a function is given may be the text.
+                let constants = part.constants();
+                text.push_str(if constants.is_empty() { "x" } else { &constants });
+                proved = false;
+            }
+        }
+        if text.trim_matches('x').is_empty() {
+            return self.unread(piece.text);
+        }
+        let inner = super::sql(&text);
+        let removes = inner.touches.iter().any(|touch| touch.effect == Effect::Delete);
+        self.out.absorb(inner);
+        if self.lists && removes {
+            let message = "the block removes everything that a catalogue lists";
+            self.out.find(FindingKind::DestroysDatabase, None, message);
+        }
+        if !proved {
+            let message = "a part of a statement is only known when it runs";
+            self.out.unknown(UnknownKind::Value, Effect::Admin, None, message);
+        }
     }
-    let inner = super::sql(&text);
-    let removes = inner.touches.iter().any(|touch| touch.effect == Effect::Delete);
-    out.absorb(inner);
-    if lists && removes {
-        out.find(FindingKind::DestroysDatabase, None, "the block removes everything that a catalogue lists");
+
+    /// `dblink_exec(CONNECTION, 'TEXT' || …)`: what is put together behind the comma, as if it were executed here.
+    fn told_elsewhere(&mut self, piece: Masked<'_>) {
+        let Some(inside) = piece.inside() else { return self.unread(piece.text) };
+        // Without a connection of its own the statement comes first.
+        let arguments = inside.parts(",");
+        let Some(statement) = arguments.get(1).or_else(|| arguments.first()) else { return };
+        self.executes(*statement);
     }
-    if open {
-        out.unknown(UnknownKind::Value, Effect::Admin, None, "a part of a statement is only known when it runs");
+
+    fn computes(&mut self, value: &str) {
+        self.states(&format!("SELECT {value}"));
+    }
+
+    fn states(&mut self, statement: &str) {
+        if self.left == 0 {
+            return self.unread(statement);
+        }
+        self.left -= 1;
+        self.out.absorb(super::sql(statement));
+    }
+
+    fn unread(&mut self, piece: &str) {
+        let what: String = piece.chars().take(60).collect();
+        let message = format!("what `{what}` in a block does is not analysed");
+        self.out.unknown(UnknownKind::Code, Effect::Admin, None, message);
     }
 }
 
-/// `dblink_exec(CONNECTION, 'TEXT' || …)`: what is put together behind the comma, as if it were executed here.
-fn told_elsewhere(piece: &str, lists: bool, out: &mut Inspection) {
-    let Some((_, given)) = piece.split_once('(') else { return };
-    let inside = given.rsplit_once(')').map_or(given, |(inside, _)| inside);
-    // Without a connection of its own the statement comes first.
-    let statement = inside.split_once(',').map_or(inside, |(_, rest)| rest);
-    executes(&format!("execute {statement}"), lists, out);
-}
-
-fn unread(piece: &str, out: &mut Inspection) {
-    let what: String = piece.chars().take(60).collect();
-    out.unknown(UnknownKind::Code, Effect::Admin, None, format!("what `{what}` in a block does is not analysed"));
+/// A pattern of `format` with a name, a text or anything in the places that it keeps, and whether it is a name or a text in each of them
+/// (PostgreSQL, "format").
+fn filled(pattern: &str) -> (String, bool) {
+    let (mut text, mut proved) = (String::new(), true);
+    let mut rest = pattern;
+    while let Some((before, after)) = rest.split_once('%') {
+        text.push_str(before);
+        let kind = after.trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, '$' | '-' | '*'));
+        match kind.chars().next() {
+            Some('I') => text.push('x'),
+            Some('L') => text.push_str("'x'"),
+            Some('%') => text.push('%'),
+            _ => {
+                text.push('x');
+                proved = false;
+            }
+        }
+        rest = kind.get(kind.chars().next().map_or(0, char::len_utf8)..).unwrap_or("");
+    }
+    text.push_str(rest);
+    (text, proved)
 }
