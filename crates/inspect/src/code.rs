@@ -144,7 +144,11 @@ impl Machine<'_> {
             match token {
                 Token::Name(name) => {
                     // `f(x).g`: a method of what a call gave.
-                    let follows = handed::follows(language, tokens.get(..i).unwrap_or_default());
+                    let head = tokens.get(..i).unwrap_or_default();
+                    if language == Language::Perl && perl::is_key(head, tokens.get(i + 1)) {
+                        continue;
+                    }
+                    let follows = handed::follows(language, head);
                     let after = tokens.get(i + 1..).unwrap_or_default();
                     if follows
                         && language == Language::Python
@@ -159,7 +163,7 @@ impl Machine<'_> {
                     {
                         continue;
                     }
-                    let name = &match handed::module_before(language, tokens.get(..i).unwrap_or_default()) {
+                    let name = &match handed::module_before(language, head) {
                         Some(module) => format!("{module}.{name}"),
                         None if follows => format!("_.{name}"),
                         None => name.clone(),
@@ -398,6 +402,11 @@ impl Machine<'_> {
         {
             let message = format!("what `{name}` does to a path is not analysed");
             self.unknown(UnknownKind::Code, Effect::Delete, message);
+            return;
+        }
+        if language == Language::Python && is_call && does::evaluates(name, after) {
+            seen.evaluates = true;
+            self.unknown(UnknownKind::Code, Effect::Execute, format!("`{name}` runs what it is given"));
             return;
         }
         if language == Language::Python && is_call && self.writes_document(name, after, &seen.documents) {

@@ -117,7 +117,8 @@ fn taken(table: &Table, tokens: &[Token]) -> Vec<String> {
             let of = before(1).filter(|word| word.as_str() == "as").and_then(|_| before(2)).unwrap_or(name);
             let does = table.find(&format!("{module}.{of}"), of).or_else(|| table.find(of, of));
             // What is called like an act may be one, except among what files and lists have.
-            let acts = table.acts(of) && !table.is_usual(of);
+            let class = of.starts_with(char::is_uppercase);
+            let acts = if class { table.acts_unasked(of) } else { table.acts(of) && !table.is_usual(of) };
             let taken = does.is_none() && !acts && !table.dynamic.contains(of.as_str()) && name.as_str() != "as";
             if taken && out.len() < MAX_NAMES {
                 out.push((*name).clone());

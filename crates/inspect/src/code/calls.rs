@@ -100,13 +100,13 @@ impl Table {
         self.modules.contains(root) || self.modules.contains(module)
     }
 
-    /// Whether the name of something that no table describes is that of an act: `reset_db`, `client.deploy`, `User.set_password`.
     /// Whether anything that is described is a member of this name.
     pub(super) fn has_member(&self, member: &str) -> bool {
         let last = |name: &&&'static str| name.rsplit(['.', ':']).next() == Some(member);
         self.calls.keys().find(last).is_some() || self.methods.contains_key(member)
     }
 
+    /// Whether the name of something that no table describes is that of an act: `reset_db`, `client.deploy`, `User.set_password`.
     pub(super) fn acts(&self, name: &str) -> bool {
         let last = words(name.rsplit('.').next().unwrap_or(name));
         let made = matches!(last.as_slice(), [create, object, ..] if create == "create" && self.objects.contains(object.as_str()));

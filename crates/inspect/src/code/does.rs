@@ -106,22 +106,40 @@ fn sets(after: &[Token], key: &str) -> bool {
     given.into_iter().any(is)
 }
 
+/// The most tokens of what such a call is given.
+const MAX_EVALUATED: usize = 256;
+
 /// Whether a call of Python that only computes is given what it runs: a text as an expression, a loader of objects, an extension
 /// (SymPy documentation, "sympify"; ruamel.yaml; Python-Markdown, "Extensions").
-fn evaluates(name: &str, after: &[Token]) -> bool {
+pub(super) fn evaluates(name: &str, after: &[Token]) -> bool {
     let given = || (0..12).map_while(|n| argument(after, n));
     let keyed = |given: &[Token], key: &str| matches!(given, [Token::Name(own), Token::Mark('='), ..] if own == key);
     let spread = given().any(|given| given.first() == Some(&Token::Mark('*')));
     let (module, last) = name.rsplit_once('.').unwrap_or(("", name));
     match (module, last) {
         // Without a bracket in it a text calls nothing.
-        ("sympy", _) => after.iter().take_while(|token| **token != Token::Mark(';')).any(|token| match token {
-            Token::Text(text) => text.contains(['(', '[']) || text.contains("__"),
-            Token::Name(name) => {
-                matches!(name.as_str(), "input" | "sys.argv" | "open" | "os.getenv") || name.starts_with("sys.stdin")
-            }
-            token => matches!(token, Token::Built(_)),
-        }),
+        ("sympy", _) | (_, "subs") => {
+            let near = after.get(..after.len().min(MAX_EVALUATED)).unwrap_or_default();
+            let mut depth = 0_usize;
+            let end = near.iter().position(|token| {
+                match token {
+                    Token::Mark('(') => depth += 1,
+                    Token::Mark(')') => depth = depth.saturating_sub(1),
+                    _ => {}
+                }
+                depth == 0
+            });
+            // What does not end here is more than is looked at.
+            let Some(end) = end else { return true };
+            near.iter().take(end).any(|token| match token {
+                Token::Text(text) => text.contains(['(', '[']) || text.contains("__"),
+                Token::Name(name) => {
+                    matches!(name.as_str(), "input" | "sys.argv" | "open" | "os.getenv")
+                        || name.starts_with("sys.stdin")
+                }
+                token => matches!(token, Token::Built(_)),
+            })
+        }
         ("ruamel.yaml", "YAML") => {
             let plain = |given: &[Token]| matches!(given.last(), Some(Token::Text(kind)) if matches!(kind.as_str(), "rt" | "safe" | "base"));
             spread
@@ -205,11 +223,6 @@ impl Machine<'_> {
             return;
         }
         match does {
-            // What is told to evaluate is no reader of plain values, and a text is evaluated by whoever takes it for an expression.
-            Does::Nothing if language == Language::Python && evaluates(name, after) => {
-                seen.evaluates = true;
-                self.unknown(UnknownKind::Code, Effect::Execute, format!("`{name}` runs what it is given"));
-            }
             Does::Nothing => {}
             // A map of a file that is only read (NumPy documentation, "numpy.memmap").
             Does::Writes(0)

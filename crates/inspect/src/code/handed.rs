@@ -49,7 +49,8 @@ impl Modules {
         if let ("require" | "import", [Token::Mark('('), Token::Text(module), Token::Mark(')'), rest @ ..]) =
             (name, after)
         {
-            let placed = matches!(before, Some(Token::Mark('(' | ',' | '[' | ':' | '>' | '?' | '|' | '&')));
+            let placed = matches!(before, Some(Token::Mark('(' | ',' | '[' | ':' | '>' | '?' | '|' | '&')))
+                || matches!(before, Some(Token::Name(word)) if matches!(word.as_str(), "return" | "yield"));
             let member = rest.first() == Some(&Token::Mark('.'));
             let computed = rest.first() == Some(&Token::Mark('['));
             return brought::is_acting(module) && (computed || (placed && !member));
@@ -87,7 +88,8 @@ pub(super) fn is_handed_on(
             // Of words in small letters many are the names of something else: `item.link`.
             let plain = last.chars().all(|c| c.is_ascii_lowercase());
             let of_module = module.split('.').next().is_some_and(brought::is_acting) && !module.starts_with("process");
-            does == Does::Runs || (of_module && name.contains('.')) || (!plain && !matches!(does, Does::Reads(_)))
+            let reads = matches!(does, Does::Reads(_));
+            does == Does::Runs || (!reads && ((of_module && name.contains('.')) || !plain))
         }
         Language::Lua => true,
         // `\\&unlink`

@@ -72,7 +72,9 @@ fn python_names(table: &Table, tokens: &[Token]) -> BTreeMap<String, String> {
                 }
                 [Token::Name(name), more @ ..] => {
                     let full = from.map(|module| format!("{module}.{name}"));
-                    if let Some(full) = full.filter(|full| table.find(full, name).is_some()) {
+                    // Whatever is of a module that evaluates texts is looked at under its own name.
+                    let known = |full: &String| full.starts_with("sympy.") || table.find(full, name).is_some();
+                    if let Some(full) = full.filter(known) {
                         names.insert(name.clone(), full);
                     }
                     more

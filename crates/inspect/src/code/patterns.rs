@@ -22,6 +22,10 @@ pub(super) struct Patterns {
 impl Patterns {
     pub(super) fn of(tokens: &[Token], bound: &Bound) -> Self {
         let mut out = Self { names: BTreeSet::new(), unnamed: true };
+        // Under that name there may be anything.
+        if bound.gives("RegExp") {
+            return Self::default();
+        }
         for (i, token) in tokens.iter().enumerate() {
             let Token::Name(name) = token else { continue };
             if name == "exec" && i.checked_sub(1).and_then(|i| tokens.get(i)) == Some(&Token::Mark('.')) {

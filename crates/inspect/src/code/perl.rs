@@ -109,6 +109,16 @@ fn without_texts(code: &str) -> Option<String> {
     Some(out)
 }
 
+/// Whether a name in braces is the key of a hash: `$h{name}`, `$h->{name}` (perldata, "Scalar value constructors").
+pub(super) fn is_key(before: &[Token], next: Option<&Token>) -> bool {
+    let of_variable = matches!(
+        before,
+        [.., Token::Mark('$'), Token::Name(_), Token::Mark('{')]
+            | [.., Token::Mark('-'), Token::Mark('>'), Token::Mark('{')]
+    );
+    of_variable && next == Some(&Token::Mark('}'))
+}
+
 /// What works on `$_` where it is given nothing, and what that does (perlfunc, "unlink", "rmdir", "mkdir").
 pub(super) fn works_on_each(name: &str, before: Option<&Token>, after: &[Token]) -> Option<Effect> {
     let effect = match name.strip_prefix("CORE::").unwrap_or(name) {

@@ -73,10 +73,11 @@ impl Machine<'_> {
     /// `{"A": "b", …}`
     fn sets_pairs(&mut self, given: &[Token]) -> bool {
         let pairs = given.strip_prefix(&[Token::Mark('{')]).and_then(|given| given.strip_suffix(&[Token::Mark('}')]));
+        let listed = pairs.is_some();
         let pairs: Vec<&[Token]> = pairs.unwrap_or_default().split(|token| *token == Token::Mark(',')).collect();
-        let all = pairs.len() <= MAX_PAIRS
-            && pairs.iter().all(|pair| matches!(pair, [] | [Token::Text(_), Token::Mark(':'), Token::Text(_)]))
-            && given.len() > 1;
+        let all = listed
+            && pairs.len() <= MAX_PAIRS
+            && pairs.iter().all(|pair| matches!(pair, [] | [Token::Text(_), Token::Mark(':'), Token::Text(_)]));
         for pair in pairs.into_iter().take(MAX_PAIRS) {
             if let [Token::Text(key), Token::Mark(':'), value @ ..] = pair {
                 self.sets_variable(key, self::value(value));

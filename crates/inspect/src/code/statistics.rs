@@ -157,7 +157,14 @@ fn pieces(text: &str, julia: bool) -> Option<Vec<Piece>> {
                     _ => break,
                 }
             }
-            let name: String = chars.get(from..i)?.iter().collect();
+            let mut name: String = chars.get(from..i)?.iter().collect();
+            // `f.(x)`, `x.^2`: for each element (Julia manual, "Dot Syntax for Vectorizing Functions").
+            if julia
+                && matches!(chars.get(i), Some('(' | '+' | '-' | '*' | '/' | '^' | '<' | '>' | '='))
+                && name.ends_with('.')
+            {
+                name.pop();
+            }
             // A text with a name before it is one of its own kind.
             if matches!(chars.get(i), Some('"' | '\'')) && !(julia && chars.get(i) == Some(&'\'')) {
                 return None;

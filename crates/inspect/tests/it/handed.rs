@@ -43,6 +43,7 @@ fn a_function_that_acts_may_be_called_by_whoever_gets_it() {
             "node -e 'const r = /a(b)/g; let m; while ((m = r.exec(\"ab\")) !== null) console.log(m[1])'",
             "node -e 'const re = new RegExp(\"x\"); console.log(re.exec(\"axb\"), /x/.exec(\"x\"))'",
             "node -e 'const {test, describe} = require(\"node:test\"); test(\"a\", () => {})'",
+            "node -e 'const {promisify} = require(\"util\"); const fs = require(\"fs\"); promisify(fs.readFile)(\"a\").then(console.log)'",
             "node -e 'const {groupBy} = require(\"lodash\"); console.log(groupBy([1], x => x))'",
             "lua -e 'for l in io.lines(\"a.txt\") do print(l) end'",
             "lua -e 'local t = {}; t.x = os.time(); print(t.x)'",
@@ -60,6 +61,10 @@ fn a_function_that_acts_may_be_called_by_whoever_gets_it() {
             "node -e 'let r = /a/; [r] = [require(\"child_process\")]; r.exec(\"id\")'",
             "node -e 'let r = /a/; ({r} = {r: require(\"child_process\")}); r.exec(\"id\")'",
             "node -e 'let r = /a/; for (r of [require(\"child_process\")]) r.exec(\"id\")'",
+            "node -e 'const RegExp = function (s) { return require(\"child_process\") }; new RegExp(\"x\").exec(\"id\")'",
+            "node -e 'Object.values(process.getBuiltinModule(\"child_process\")).map(f => f(\"id\"))'",
+            "node -e 'RegExp.prototype.exec = require(\"child_process\").execSync; /a/.exec(\"id\")'",
+            "node -e 'console.log([...require(\"other\").x])'",
             "node -e 'require(\"lodash/template\")(\"<%= x %>\")()'",
             "node -e 'const t = require(\"lodash\").template; t(\"<% x() %>\")()'",
             "node -e 'const {run} = require(\"node:test\"); run({files: [\"x.js\"]})'",
@@ -112,6 +117,7 @@ fn a_function_that_acts_may_be_called_by_whoever_gets_it() {
 fn perl_calls_what_has_the_name_of_a_variable() {
     reads(
         &[
+            "perl -e 'my %o = (unlink => 1); print $o{unlink}, $p->{system}'",
             "perl -e 'my $x = 1; for my $k (sort keys %h) { print $k + $x }'",
             "perl -pe \"s/(\\\\d+)/sprintf('%05d', \\$1 + 1)/ge\"",
             "perl -MFile::Find -e 'find(sub { print \"$File::Find::name\\n\" if /\\.c$/ }, \"src\")'",
@@ -166,6 +172,10 @@ fn members_of_modules_that_compute_may_evaluate_or_write() {
         &[
             "python3 -c 'import sympy; sympy.simplify(\"__import__(\\\"os\\\").system(\\\"id\\\")\")'",
             "python3 -c 'from sympy import S; S(\"__import__(1)\")'",
+            "python3 -c 'from sympy import sin; sin(\"__import__(1)\")'",
+            "python3 -c 'import sympy as sp; x.subs(\"__import__(1)\", 2)'",
+            "python3 -c 'import os; import sqlite3\ndef f(c): c.execute(\"DROP TABLE t\")\nc = sqlite3.connect(\":memory:\"); f(engine)'",
+            "python3 -c 'import sqlite3\nc, d = sqlite3.connect(\":memory:\"), engine\nc.execute(\"DROP TABLE t\")'",
             "python3 -c 'import unittest; unittest.main(module=\"x\")'",
             "python3 -c 'from unittest import main; main(\"x\")'",
             "python3 -c 'import ruamel.yaml; ruamel.yaml.YAML(typ=\"unsafe\").load(open(\"x.yml\"))'",
@@ -291,12 +301,24 @@ fn variables_that_decide_what_runs_are_set_in_more_than_one_way() {
     );
     reads(
         &["python3 -c 'import os; os.environ.update({\"A\": \"b\"}); os.environ.update(C=\"d\")'"],
-        &["python3 -c 'import os; os.environ.update(x)'", "python3 -c 'import os; os.environ[x] = \"y\"'"],
+        &[
+            "python3 -c 'import os; os.environ.update(x)'",
+            "python3 -c 'import os; os.environ.update(f(x))'",
+            "python3 -c 'import os; os.environ[x] = \"y\"'",
+        ],
     );
     finds(
         FindingKind::DestroysDevice,
         &["dd if=x of='/dev/serial/by-[i]d/x'", "dd if=x of=/dev/serial/by-x"],
         &["dd if=x of=/dev/serial/by-id/usb-FTDI_FT232R-if00-port0"],
+    );
+}
+
+#[test]
+fn a_dot_behind_a_name_of_julia_calls_it_for_each() {
+    reads(
+        &["julia -e 'f(x) = x^2 + 1; println(f.(1:3))'", "julia -e 'x = 1:3; println(x.^2 .+ 1)'"],
+        &["julia -e 'f = run; f.([\"a\"])'", "julia -e 'run.(x)'"],
     );
 }
 
