@@ -15,6 +15,8 @@ pub(super) struct Bound {
     given: BTreeMap<String, Vec<usize>>,
     /// Those that are parameters of a function.
     parameters: BTreeSet<String>,
+    /// The last part of each name that is given anything.
+    lasts: BTreeSet<String>,
     /// How often each stands behind `as`.
     named: BTreeMap<String, usize>,
     /// Those that a pattern, a loop, an import or an addition gives something.
@@ -60,6 +62,8 @@ impl Bound {
                 _ => {}
             }
         }
+        let all = out.given.keys().chain(&out.otherwise).chain(&out.parameters).chain(out.named.keys());
+        out.lasts = all.map(|name| name.rsplit('.').next().unwrap_or(name).to_owned()).collect();
         out
     }
 
@@ -121,8 +125,7 @@ impl Bound {
 
     /// Whether a name, or a member of that name, is given anything anywhere.
     pub(super) fn gives(&self, last: &str) -> bool {
-        let is = |name: &String| name.rsplit('.').next() == Some(last);
-        self.given.keys().chain(&self.otherwise).chain(&self.parameters).chain(self.named.keys()).any(is)
+        self.lasts.contains(last)
     }
 }
 

@@ -282,7 +282,12 @@ pub(super) fn without_bindings(language: Language, mut tokens: Vec<Token>) -> Ve
             Some(Token::Name(_) | Token::Mark(',' | ':')) => {}
             Some(Token::Mark('}')) => {
                 let rest = tokens.get(i + 1..).unwrap_or_default();
-                let binds = matches!(rest, [Token::Mark('='), Token::Name(require), Token::Mark('('), Token::Text(_), ..] if require == "require")
+                let called = match rest {
+                    [Token::Mark('='), Token::Name(wait), rest @ ..] if wait == "await" => rest,
+                    [Token::Mark('='), rest @ ..] => rest,
+                    _ => &[],
+                };
+                let binds = matches!(called, [Token::Name(call), Token::Mark('('), Token::Text(_), ..] if matches!(call.as_str(), "require" | "import"))
                     || matches!(rest, [Token::Name(from), Token::Text(_), ..] if from == "from");
                 if let Some(open) = open.take().filter(|_| binds) {
                     tokens.iter_mut().take(i).skip(open + 1).for_each(|token| *token = Token::Number);

@@ -49,19 +49,22 @@ impl Modules {
         if let ("require" | "import", [Token::Mark('('), Token::Text(module), Token::Mark(')'), rest @ ..]) =
             (name, after)
         {
-            let placed = matches!(before, Some(Token::Mark('(' | ',' | '[' | ':' | '>' | '?' | '|' | '&')))
+            let placed = matches!(before, Some(Token::Mark('(' | ',' | '[' | ':' | '>' | '?' | '|' | '&' | '.')))
                 || matches!(before, Some(Token::Name(word)) if matches!(word.as_str(), "return" | "yield"));
-            let member = rest.first() == Some(&Token::Mark('.'));
+            // What is given on under another name than its own may be called there by whoever gets it.
+            let then = matches!(rest, [Token::Mark('.'), Token::Name(then), Token::Mark('('), ..] if then == "then");
+            let named = matches!(rest.get(3..), Some([Token::Name(_), Token::Mark('='), ..] | [Token::Mark('('), ..]));
+            let member = rest.first() == Some(&Token::Mark('.')) && (named || !then);
             let computed = rest.first() == Some(&Token::Mark('['));
-            return brought::is_acting(module) && (computed || (placed && !member));
+            return brought::is_acting(module) && (computed || ((placed || then) && !member));
         }
         // What has the name of a module may be something else, where the code does not bring that in.
         let own = !self.brought.contains(name) && bound.gives(name);
-        if !MODULES.contains(&name) || own || before == Some(&Token::Mark('.')) {
+        if !MODULES.contains(&name) || own {
             return false;
         }
         let binds = matches!(before, Some(Token::Name(word)) if matches!(word.as_str(), "as" | "import" | "const" | "let" | "var"))
-            || matches!(after, [Token::Mark('='), ..])
+            || matches!(after, [Token::Mark('='), ..] | [Token::Mark(')'), Token::Mark('='), Token::Mark('>'), ..])
             || matches!(after.first(), Some(Token::Name(word)) if word == "from");
         let tested = matches!(after.first(), Some(Token::Mark(':' | '.' | '?' | '(' | '!' | '&' | '|')));
         !binds

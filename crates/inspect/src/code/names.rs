@@ -118,10 +118,16 @@ fn node_names(tokens: &[Token]) -> BTreeMap<String, String> {
     for (i, token) in tokens.iter().enumerate() {
         let rest = tokens.get(i + 1..).unwrap_or_default();
         let (module, bound) = match (token, rest) {
-            (Token::Name(require), [Token::Mark('('), Token::Text(module), Token::Mark(')'), ..])
-                if require == "require" =>
+            (Token::Name(call), [Token::Mark('('), Token::Text(module), Token::Mark(')'), then @ ..])
+                if matches!(call.as_str(), "require" | "import") =>
             {
-                (known(module), tokens.get(..i).unwrap_or_default().strip_suffix(&[Token::Mark('=')]))
+                if let Some(own) = given_then(then).filter(|_| call == "import") {
+                    names.extend(known(module).map(|module| (own.to_owned(), module)));
+                    continue;
+                }
+                let before = tokens.get(..i).unwrap_or_default();
+                let before = before.strip_suffix(&[Token::Name("await".to_owned())]).unwrap_or(before);
+                (known(module), before.strip_suffix(&[Token::Mark('=')]))
             }
             (Token::Name(from), [Token::Text(module), ..]) if from == "from" => (known(module), tokens.get(..i)),
             _ => continue,
@@ -163,6 +169,20 @@ fn node_names(tokens: &[Token]) -> BTreeMap<String, String> {
 pub(super) fn last_within(tokens: &[Token], wanted: &Token) -> Option<usize> {
     let from = tokens.len().saturating_sub(4 * MAX_NAMES);
     tokens.get(from..)?.iter().rposition(|token| token == wanted).map(|at| from + at)
+}
+
+/// `.then(m => …)`: the name under which what is brought in is given on (ECMA-262, "Import Calls").
+fn given_then(tokens: &[Token]) -> Option<&str> {
+    let (then, rest) = match tokens {
+        [Token::Mark('.'), Token::Name(then), Token::Mark('('), rest @ ..] => (then, rest),
+        _ => return None,
+    };
+    let name = match rest {
+        [Token::Name(name), Token::Mark('='), Token::Mark('>'), ..] => name,
+        [Token::Mark('('), Token::Name(name), Token::Mark(')'), Token::Mark('='), Token::Mark('>'), ..] => name,
+        _ => return None,
+    };
+    (then == "then" && !name.contains('.')).then_some(name)
 }
 
 /// The tokens with constants in the place of names that are given one once, and with constants that stand together as one.

@@ -44,6 +44,8 @@ fn a_function_that_acts_may_be_called_by_whoever_gets_it() {
             "node -e 'const re = new RegExp(\"x\"); console.log(re.exec(\"axb\"), /x/.exec(\"x\"))'",
             "node -e 'const {test, describe} = require(\"node:test\"); test(\"a\", () => {})'",
             "node -e 'const {promisify} = require(\"util\"); const fs = require(\"fs\"); promisify(fs.readFile)(\"a\").then(console.log)'",
+            "node -e 'import(\"fs\").then((fs) => console.log(fs.readFileSync(\"a\", \"utf8\")))'",
+            "node -e '(async () => { const { readFile } = await import(\"fs/promises\"); console.log(await readFile(\"a.txt\", \"utf8\")) })()'",
             "node -e 'const {groupBy} = require(\"lodash\"); console.log(groupBy([1], x => x))'",
             "lua -e 'for l in io.lines(\"a.txt\") do print(l) end'",
             "lua -e 'local t = {}; t.x = os.time(); print(t.x)'",
@@ -64,7 +66,11 @@ fn a_function_that_acts_may_be_called_by_whoever_gets_it() {
             "node -e 'const RegExp = function (s) { return require(\"child_process\") }; new RegExp(\"x\").exec(\"id\")'",
             "node -e 'Object.values(process.getBuiltinModule(\"child_process\")).map(f => f(\"id\"))'",
             "node -e 'RegExp.prototype.exec = require(\"child_process\").execSync; /a/.exec(\"id\")'",
+            "node -e 'import(\"child_process\").then(cp => Object.values(cp).map((f) => f(\"id\")))'",
+            "node -e 'import(\"child_process\").then(Object.values).then(x => x.map((f) => f(\"id\")))'",
             "node -e 'console.log([...require(\"other\").x])'",
+            "node -e 'Object.values({...require(\"child_process\")}).map(f => f(\"id\"))'",
+            "node -e 'const cp = require(\"child_process\"); Object.values({...cp}).map(f => f(\"id\"))'",
             "node -e 'require(\"lodash/template\")(\"<%= x %>\")()'",
             "node -e 'const t = require(\"lodash\").template; t(\"<% x() %>\")()'",
             "node -e 'const {run} = require(\"node:test\"); run({files: [\"x.js\"]})'",
@@ -78,6 +84,18 @@ fn a_function_that_acts_may_be_called_by_whoever_gets_it() {
         ],
     );
     for (line, effect, kind, name) in [
+        (
+            "node -e 'import(\"child_process\").then(cp => cp.execSync(\"rm -rf x\"))'",
+            Effect::Delete,
+            TargetKind::File,
+            "/home/user/project/x",
+        ),
+        (
+            "node --input-type=module -e 'const {execSync} = await import(\"child_process\"); execSync(\"rm -rf x\")'",
+            Effect::Delete,
+            TargetKind::File,
+            "/home/user/project/x",
+        ),
         (
             "node -e 'let cp = 0; cp ||= require(\"child_process\"); cp.exec(\"rm -rf x\")'",
             Effect::Delete,
