@@ -43,7 +43,7 @@ pub(crate) use sites::{of_user as packages_of_user, printed as printed_packages}
 
 use crate::inspection::{Build as _, FindingKind, Inspection, UnknownKind};
 use crate::machine::{MAX_DEPTH, Machine, Stream, Word};
-use arguments::{argument, computed_call, constant, is_handle, is_request, ruins_home, takes_bare};
+use arguments::{argument, computed_call, constant, drops_database, is_handle, is_request, ruins_home, takes_bare};
 use calls::{Does, Table};
 use lex::Token;
 
@@ -452,7 +452,9 @@ impl Machine<'_> {
                 return;
             }
             // Of a module that acts on the machine, what the tables do not have may do anything.
-            if is_call && name.split_once('.').is_some_and(|(module, _)| table.guarded.contains(module)) {
+            let guarded = |(module, _): (&str, &str)| table.guarded.contains(module);
+            let says = language == Language::Python && table.writes_or_runs(name);
+            if is_call && name.split_once('.').is_some_and(|parts| says || guarded(parts)) {
                 let message = format!("`{name}` goes beyond what is analysed");
                 self.unknown(UnknownKind::Code, Effect::Execute, message);
             }
@@ -495,12 +497,6 @@ impl Machine<'_> {
             self.does(language, does, name, after, seen);
         }
     }
-}
-
-/// Whether a statement begins with the end of a whole database.
-fn drops_database(text: &str) -> bool {
-    let lower = text.trim_start().to_ascii_lowercase();
-    lower.starts_with("drop database ") || lower.starts_with("drop schema ")
 }
 
 /// What was met on the way.

@@ -271,3 +271,9 @@ pub(super) fn texts_given(tokens: &[Token]) -> Vec<String> {
     }
     out
 }
+
+/// Whether a statement begins with the end of a whole database.
+pub(super) fn drops_database(text: &str) -> bool {
+    let lower = text.trim_start().to_ascii_lowercase();
+    lower.starts_with("drop database ") || lower.starts_with("drop schema ")
+}

@@ -119,6 +119,13 @@ impl Table {
         last.iter().any(|word| self.acts.contains(word.as_str()) && !self.things.contains(word.as_str()))
     }
 
+    /// Whether a member of a module that is described, but not this member, says by its name that it writes or runs something.
+    pub(super) fn writes_or_runs(&self, name: &str) -> bool {
+        const SAY: &[&str] = &["write", "save", "run", "exec", "execute", "download", "upload", "spawn", "launch"];
+        let last = name.rsplit('.').next().unwrap_or(name);
+        self.has_module(name) && !self.is_usual(last) && words(last).iter().any(|word| SAY.contains(&word.as_str()))
+    }
+
     /// Whether a method is one of files, lists and tables.
     pub(super) fn is_usual(&self, name: &str) -> bool {
         self.usual.contains(name.rsplit('.').next().unwrap_or(name))

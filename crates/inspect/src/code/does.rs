@@ -223,6 +223,14 @@ impl Machine<'_> {
             return;
         }
         match does {
+            // Where a log goes (Python library reference, "logging.basicConfig").
+            Does::Nothing if name == "logging.basicConfig" => {
+                let named =
+                    |given: &[Token]| matches!(given, [Token::Name(key), Token::Mark('='), ..] if key == "filename");
+                if (0..12).map_while(|n| argument(after, n)).any(named) {
+                    self.file_of(Effect::Update, keyword(after, "filename"), name, false);
+                }
+            }
             Does::Nothing => {}
             // A map of a file that is only read (NumPy documentation, "numpy.memmap").
             Does::Writes(0)

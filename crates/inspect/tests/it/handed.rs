@@ -176,6 +176,8 @@ fn perl_calls_what_has_the_name_of_a_variable() {
 fn members_of_modules_that_compute_may_evaluate_or_write() {
     reads(
         &[
+            "python3 -c 'import platform; print(platform.system())'",
+            "python3 -c 'from email.message import EmailMessage; m = EmailMessage(); m.set_content(\"x\"); print(m)'",
             "python3 -c 'from sympy import symbols, solve; x = symbols(\"x\"); print(solve(x**2 - 1, x))'",
             "python3 -c 'from ruamel.yaml import YAML; print(YAML(typ=\"safe\").load(open(\"x.yml\")))'",
             "python3 -c 'import pickle; pickle.dump([1], open(\"a.pkl\", \"wb\"))'",
@@ -189,6 +191,9 @@ fn members_of_modules_that_compute_may_evaluate_or_write() {
         ],
         &[
             "python3 -c 'import sympy; sympy.simplify(\"__import__(\\\"os\\\").system(\\\"id\\\")\")'",
+            "python3 -c 'import networkx as nx; nx.write_latex(g, \"/srv/x\")'",
+            "python3 -c 'import xarray as xr; xr.save_mfdataset([a], [\"/srv/x\"])'",
+            "python3 -c 'import logging; logging.basicConfig(filename=x)'",
             "python3 -c 'from sympy import S; S(\"__import__(1)\")'",
             "python3 -c 'from sympy import sin; sin(\"__import__(1)\")'",
             "python3 -c 'import sympy as sp; x.subs(\"__import__(1)\", 2)'",
@@ -220,6 +225,12 @@ fn members_of_modules_that_compute_may_evaluate_or_write() {
             Effect::Update,
             TargetKind::File,
             "/srv/x",
+        ),
+        (
+            "python3 -c 'import logging; logging.basicConfig(filename=\"/srv/x.log\"); logging.info(\"a\")'",
+            Effect::Update,
+            TargetKind::File,
+            "/srv/x.log",
         ),
         ("python3 -c 'import click; click.open_file(\"/srv/x\", \"w\")'", Effect::Update, TargetKind::File, "/srv/x"),
         (
