@@ -42,7 +42,7 @@ pub(super) fn block(statement: &str, out: &mut Inspection) -> bool {
 
 /// The text between the dollars of `DO [LANGUAGE plpgsql] $tag$ … $tag$`.
 fn body(statement: &str) -> Option<&str> {
-    let rest = statement.trim().trim_end_matches(';').trim_end();
+    let rest = behind_comments(statement)?.trim().trim_end_matches(';').trim_end();
     let (first, rest) =
         rest.split_once(|c: char| c.is_whitespace() || c == '$').map(|(first, _)| (first, rest.get(first.len()..)))?;
     first.eq_ignore_ascii_case("do").then_some(())?;
@@ -54,6 +54,22 @@ fn body(statement: &str) -> Option<&str> {
     let said = format!("{} {}", rest.get(..open)?, inner.get(close + tag.len()..)?).to_ascii_lowercase();
     let plain = said.split_whitespace().all(|word| matches!(word, "language" | "plpgsql" | "'plpgsql'"));
     plain.then(|| inner.get(..close)).flatten()
+}
+
+/// What stands behind the comments that a text begins with; nothing where one stands in another.
+fn behind_comments(text: &str) -> Option<&str> {
+    let mut rest = text.trim_start();
+    loop {
+        rest = if rest.starts_with("--") {
+            rest.get(rest.find('\n')?..)?.trim_start()
+        } else if let Some(inside) = rest.strip_prefix("/*") {
+            let (comment, after) = inside.split_once("*/")?;
+            (!comment.contains("/*")).then_some(())?;
+            after.trim_start()
+        } else {
+            return Some(rest);
+        };
+    }
 }
 
 struct Block<'a> {

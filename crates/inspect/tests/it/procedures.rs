@@ -85,6 +85,12 @@ fn whatever_leads_to_a_statement_of_a_block_hides_none() {
             "users",
         ),
         (
+            "psql <<'X'\n-- one\n/* two */\nDO $$ BEGIN DELETE FROM users WHERE id = 1; END $$;\nX",
+            Effect::Delete,
+            TargetKind::Database,
+            "users",
+        ),
+        (
             "psql <<'X'\nDO $$ BEGIN FOR i IN 1..length(pg_read_file('/etc/passwd')) LOOP NULL; END LOOP; END $$\nX",
             Effect::Read,
             TargetKind::File,
