@@ -75,6 +75,11 @@ pub(crate) fn of_device(name: &str) -> Option<&'static Entry> {
     CATALOGUE.get(format!("android:{name}").as_str()).map(AsRef::as_ref)
 }
 
+/// Whether two names are those of one program: `gcc-13`, `x86_64-linux-gnu-gcc`.
+pub(crate) fn is_same(name: &str, other: &str) -> bool {
+    name == other || entry(name).zip(entry(other)).is_some_and(|(one, two)| std::ptr::eq(one, two))
+}
+
 /// What a toolchain for another machine has under the target's name: `arm-none-eabi-objdump`, `x86_64-w64-mingw32-gcc`.
 const TARGET_TOOLS: &str = "ar as addr2line c++ c++filt cc clang clang++ cpp elfedit g++ gcc gdb gfortran gprof ld nm objcopy objdump \
     ranlib readelf size strings strip";

@@ -1,6 +1,7 @@
 //! What stands in a file, by what the file is: a script, or the command lines inside of something that a tool runs.
 
 mod carries;
+mod cmake;
 mod foreign;
 mod implant;
 mod kernel;
@@ -377,7 +378,6 @@ impl Machine<'_> {
     /// What a written text would do, where that is grave.
     fn take_written(&mut self, name: &str, inner: Inspection) {
         let by_itself = runs_by_itself(name, &self.context.home);
-        let secret = |from: &str| matches!(from, "env" | "secret") || from.starts_with('/');
         let sends = |flow: &&Flow| matches!(flow.from.as_str(), "env" | "secret") && flow.to != "?";
         for flow in inner.flows.iter().filter(sends) {
             self.touch_other(Effect::Send, TargetKind::Host, flow.to.clone());
@@ -396,7 +396,7 @@ impl Machine<'_> {
                     inner
                         .flows
                         .iter()
-                        .find(|flow| matches!(flow.from.as_str(), "env" | "secret") && secret(&flow.from))
+                        .find(|flow| matches!(flow.from.as_str(), "env" | "secret"))
                         .map(|flow| format!("{} goes to {}", flow.from, flow.to))
                 },
             )

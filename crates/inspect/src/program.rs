@@ -8,9 +8,11 @@ mod client;
 mod deeds;
 mod device;
 mod disks;
+mod documents;
 mod each;
 mod editors;
 mod embedded;
+mod emulated;
 mod escapes;
 mod filter;
 mod find;
@@ -25,6 +27,7 @@ mod nested;
 mod options;
 mod own;
 mod owners;
+mod pairs;
 mod parsed;
 mod passing;
 mod placed;
@@ -180,7 +183,10 @@ impl Machine<'_> {
             few.iter().enumerate().any(|(i, word)| few.get(..i).is_some_and(|before| before.contains(word)))
         };
         let connects = || rest.iter().any(|word| word.prefix().contains("=/inet"));
-        let encodes = || base == "curl" && rest.iter().any(|word| word.prefix().starts_with("--data-urlencode"));
+        let encodes = || {
+            let named = ["--data-urlencode", "--url-query", "--variable"];
+            base == "curl" && rest.iter().any(|word| named.iter().any(|option| word.prefix().starts_with(option)))
+        };
         let coded = || base.starts_with("py") && rest.iter().any(|word| matches!(word.constant(), Some("-c" | "-")));
         if matches!(base, "make" | "gmake" | "bmake" | "exiftool" | "tee" | "gtee" | "go")
             || connects()
@@ -223,6 +229,7 @@ impl Machine<'_> {
     }
 
     fn catalogued(&mut self, entry: &catalogue::Entry, base: &str, rest: &[Word], stdin: &Stream) -> Stream {
+        let rest = &*self.without_argument_files(base, rest);
         let before = (std::mem::take(&mut self.decodes), std::mem::take(&mut self.answered));
         self.compiles_without_end(base, stdin);
         self.opened = self.carried(base, rest, stdin);

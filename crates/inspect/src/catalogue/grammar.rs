@@ -134,6 +134,8 @@ pub(crate) enum Role {
     Picture,
     /// An address of `socat`.
     Socat,
+    /// How a store of backups is reached, `name=value`.
+    Backend,
 }
 
 /// How many operands a role takes.
@@ -424,6 +426,7 @@ fn role(name: &str) -> Result<Role, String> {
         "package" => Role::Package,
         "volume" => Role::Volume,
         "socat" => Role::Socat,
+        "backend" => Role::Backend,
         other => match other.split_once(':') {
             Some(("code", language)) => Role::Code(lang(language)?),
             Some(("uses", language)) => Role::Uses(lang(language)?),

@@ -28,15 +28,29 @@ const USUAL: &[&str] = &[
     "/lib/systemd/systemd-coredump",
     "/usr/share/apport/apport",
     "/usr/libexec/abrt-hook-ccpp",
-    "/usr/bin/qemu-",
-    "/usr/libexec/qemu-binfmt/",
 ];
+
+/// Where those emulators lie.
+const EMULATORS: &[&str] = &["/usr/bin/qemu-", "/usr/libexec/qemu-binfmt/"];
+
+/// Whether a program is one of those, and not one that is only named like them.
+fn is_usual(program: &str) -> bool {
+    let path = crate::path::normalise("/", program);
+    let plain = |name: &str| name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'));
+    USUAL.contains(&path.as_str()) || EMULATORS.iter().any(|start| path.strip_prefix(start).is_some_and(plain))
+}
 
 impl Machine<'_> {
     /// A text that is written to one of those.
     pub(super) fn judge_helper(&mut self, name: &str, text: &str) {
-        if name.starts_with("/etc/sysctl.d/") || name == "/etc/sysctl.conf" {
-            text.lines().take(MAX_LINES).for_each(|line| self.judge_kernel_setting(line));
+        if name == "/etc/sysctl.conf" || is_in(name, "sysctl.d") {
+            self.judge_kernel_settings(text);
+            return;
+        }
+        // Each line is what the kernel is told (binfmt.d(5)).
+        if is_in(name, "binfmt.d") {
+            let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with(['#', ';']));
+            lines.take(MAX_LINES).for_each(|line| self.judge_helper(FORMATS, line));
             return;
         }
         let text = text.trim();
@@ -47,16 +61,29 @@ impl Machine<'_> {
             _ if PATHS.contains(&name) => Some(text),
             _ => None,
         };
-        let program = program.unwrap_or("").trim_start();
-        if !program.is_empty() && !USUAL.iter().any(|usual| program.starts_with(usual)) {
+        let program = program.and_then(|program| program.split_whitespace().next()).unwrap_or("");
+        if !program.is_empty() && !is_usual(program) {
             self.find(FindingKind::OpensToAnybody, format!("the kernel is told in {name} to start {program} as root"));
         }
     }
 
-    /// `sysctl NAME=VALUE` of a setting among those (sysctl(8)).
+    /// Lines of settings (sysctl.d(5)).
+    pub(crate) fn judge_kernel_settings(&mut self, text: &str) {
+        text.lines().take(MAX_LINES).for_each(|line| self.judge_kernel_setting(line));
+    }
+
+    /// `sysctl NAME=VALUE` of a setting among those; a dash before it has no failure told, and either sign is between the parts of its name
+    /// (sysctl(8), sysctl.d(5)).
     pub(crate) fn judge_kernel_setting(&mut self, setting: &str) {
         let Some((name, value)) = setting.split_once('=') else { return };
-        let path = format!("/proc/sys/{}", name.trim().replace('.', "/"));
+        let path = format!("/proc/sys/{}", name.trim().trim_start_matches('-').replace('.', "/"));
         self.judge_helper(&path, value);
     }
+}
+
+/// Whether a file lies in one of the folders of this name that settings of the machine are read from (sysctl.d(5), binfmt.d(5)).
+fn is_in(name: &str, folder: &str) -> bool {
+    ["/etc/", "/run/", "/usr/local/lib/", "/usr/lib/", "/lib/"].iter().any(|root| {
+        name.strip_prefix(root).and_then(|rest| rest.strip_prefix(folder)).is_some_and(|rest| rest.starts_with('/'))
+    })
 }

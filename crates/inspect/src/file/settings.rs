@@ -66,7 +66,7 @@ pub(super) fn of(name: &str, text: &str, context: &Context) -> Option<Inspection
         _ if matches!(lower.as_str(), ".gdbinit" | "gdbinit") || suffix == "gdb" => {
             of_debugger(&mut out, text, context)
         }
-        _ if cmake => super::recipes::of_cmake(&mut out, text, context),
+        _ if cmake => super::cmake::of_cmake(&mut out, text, context),
         _ if workflow => grave(&mut out, crate::code::code(Language::Other, text, context)),
         "csproj" | "fsproj" | "vbproj" | "proj" | "props" | "targets" => of_msbuild(&mut out, text, context),
         // wg-quick(8): lines that run when the interface comes and goes.
@@ -181,8 +181,9 @@ impl Machine<'_> {
                 texts.push((path.to_owned(), text.to_owned()));
             }
         }
+        let folders = self.paths(&crate::machine::Word::text("."));
         let loaded = |(path, written): (&String, &crate::machine::Stream)| {
-            (written.remote && among(path) && is_loaded(path)).then(|| path.clone())
+            (written.remote && among(path) && is_loaded(path, &self.by, &folders)).then(|| path.clone())
         };
         if let Some(path) = self.files.iter().find_map(loaded) {
             let message = format!("{path} is what a host sent, and `{}` runs it", self.by);
@@ -196,54 +197,58 @@ impl Machine<'_> {
     }
 }
 
-/// Whether a file is one that a tool runs as a part of a project without being told its name: recipes, and scripts beside them (the manuals of
-/// Make, CMake, npm, Cargo, pytest, setuptools, Gradle, BitBake, west, Rake, just and nox).
-fn is_loaded(path: &str) -> bool {
-    const NAMES: &[&str] = &[
-        "makefile",
-        "gnumakefile",
-        "cmakelists.txt",
-        "package.json",
-        "build.rs",
-        "setup.py",
-        "conftest.py",
-        "noxfile.py",
-        "tasks.py",
-        "fabfile.py",
-        "justfile",
-        "rakefile",
-        "fastfile",
-        "podfile",
-        "dangerfile",
-        "gemfile",
-        "vagrantfile",
-        "dockerfile",
-        "pom.xml",
-        "west.yml",
-        "meson.build",
-        "build.ninja",
-        "build.xml",
-    ];
-    const ENDS: &[&str] = &[
-        ".mk",
-        ".cmake",
-        ".gradle",
-        ".gradle.kts",
-        ".bb",
-        ".bbappend",
-        ".bbclass",
-        ".config.js",
-        ".config.mjs",
-        ".config.cjs",
-        ".config.ts",
-        "_commands.py",
-        ".rake",
-        ".gemspec",
-        ".podspec",
-    ];
+/// What tools read as code wherever below their folder it lies (the manuals of Make, CMake, Cargo, pytest, Gradle, BitBake, west and Rake).
+const ANYWHERE: &[(&[&str], &[&str])] = &[
+    (&["make", "gmake", "bmake"], &["/makefile", "/gnumakefile", ".mk"]),
+    (&["cmake", "ctest", "cpack"], &["/cmakelists.txt", ".cmake"]),
+    (&["cargo"], &["/build.rs", "/cargo.toml", "/.cargo/config.toml", "/.cargo/config"]),
+    (&["pytest", "py.test", "tox", "nox", "python", "python3"], &["/conftest.py", "_test.py"]),
+    (&["gradle", "gradlew"], &[".gradle", ".gradle.kts"]),
+    (&["bitbake"], &[".bb", ".bbappend", ".bbclass"]),
+    (&["west"], &["/west.yml", "_commands.py", "/cmakelists.txt"]),
+    (&["rake", "bundle"], &[".rake", "/rakefile", ".gemspec", "/gemfile"]),
+    (&["fastlane"], &["/fastfile"]),
+    (&["pod"], &["/podfile", ".podspec"]),
+    (&["danger"], &["/dangerfile"]),
+    (&["meson", "ninja"], &["/meson.build", "/build.ninja"]),
+];
+
+/// What one of many tools reads as code in its own folder: recipes, manifests, and scripts beside them.
+const IN_ITS_FOLDER: &[&str] = &[
+    "makefile",
+    "gnumakefile",
+    "cmakelists.txt",
+    "package.json",
+    "build.rs",
+    "setup.py",
+    "pyproject.toml",
+    "conftest.py",
+    "noxfile.py",
+    "tasks.py",
+    "fabfile.py",
+    "justfile",
+    "rakefile",
+    "gemfile",
+    "vagrantfile",
+    "dockerfile",
+    "pom.xml",
+    "west.yml",
+    "meson.build",
+    "build.ninja",
+    "build.xml",
+];
+
+/// Whether a file is one that a tool runs as a part of a project without being told its name.
+fn is_loaded(path: &str, tool: &str, folders: &[String]) -> bool {
     let lower = path.to_ascii_lowercase();
-    let last = lower.rsplit('/').next().unwrap_or(&lower);
-    NAMES.contains(&last) || ENDS.iter().any(|end| last.ends_with(end))
+    let (folder, last) = lower.rsplit_once('/').unwrap_or(("", &lower));
+    let anywhere = ANYWHERE.iter().filter(|(tools, _)| tools.contains(&tool)).flat_map(|(_, ends)| *ends);
+    let tests = matches!(tool, "pytest" | "py.test") && last.starts_with("test_") && last.ends_with(".py");
+    let config = [".config.js", ".config.mjs", ".config.cjs", ".config.ts", ".mk", ".cmake", ".gradle", ".gradle.kts"];
+    let own = folders.iter().any(|own| own.eq_ignore_ascii_case(folder));
+    tests
+        || anywhere.into_iter().any(|end| lower.ends_with(end))
+        || (own && (IN_ITS_FOLDER.contains(&last) || config.iter().any(|end| last.ends_with(end))))
 }
 
 /// The command lines and the lists of words that begin with a program in a setting, as far as they are grave.

@@ -51,14 +51,21 @@ pub(crate) fn plain(value: &str) -> String {
     let quoted = |mark: char| value.strip_prefix(mark).and_then(|rest| rest.strip_suffix(mark));
     let mut rest = quoted('"').or_else(|| quoted('\'')).unwrap_or(value);
     let mut out = String::new();
+    let mut quotes = Quotes::default();
     while let Some((before, after)) = rest.split_once("${{") {
         let (expression, after) = after.split_once("}}").unwrap_or((after, ""));
+        quotes.read(before);
         out.push_str(before);
         let value = of_service(expression);
+        // A sign that would make the value a plain text has taken its own first letter.
+        if std::mem::take(&mut quotes.escaped) {
+            out.push('x');
+        }
         // It stands there before any shell reads the line, whatever quotes are around it.
-        match is_within_quote(&out) {
-            true => out.push_str(&format!("'\"{value}\"'")),
-            false => out.push_str(&value),
+        match quotes.open.last() {
+            Some(Open::Single) => out.push_str(&format!("'\"{value}\"'")),
+            Some(Open::Ansi) => out.push_str(&format!("'\"{value}\"$'")),
+            _ => out.push_str(&value),
         }
         rest = after;
     }
@@ -66,18 +73,54 @@ pub(crate) fn plain(value: &str) -> String {
     out
 }
 
-/// Whether a line has a single quote open at its end.
-fn is_within_quote(line: &str) -> bool {
-    let (mut single, mut double) = (false, false);
-    for c in line.chars() {
-        match c {
-            '\'' if !double => single = !single,
-            '"' if !single => double = !double,
-            '\n' => (single, double) = (false, false),
-            _ => {}
+/// What is open at a place of a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Open {
+    Single,
+    Double,
+    Ansi,
+    Bracket,
+    Comment,
+}
+
+/// The quotes, brackets and comments of a shell that are open, as far as it was read (POSIX, "Quoting"; Bash, "ANSI-C Quoting").
+#[derive(Debug, Default)]
+struct Quotes {
+    open: Vec<Open>,
+    /// Whether the next sign is a text, whatever it is.
+    escaped: bool,
+    before: Option<char>,
+}
+
+impl Quotes {
+    fn read(&mut self, text: &str) {
+        for c in text.chars() {
+            let before = self.before.replace(c);
+            if std::mem::take(&mut self.escaped) {
+                self.before = None;
+                continue;
+            }
+            let last = self.open.last().copied();
+            match (last, c) {
+                (Some(Open::Single | Open::Ansi), '\'') | (Some(Open::Double), '"') | (Some(Open::Bracket), ')') => {
+                    self.open.pop();
+                }
+                (Some(Open::Comment), '\n') => {
+                    self.open.pop();
+                }
+                (Some(Open::Single | Open::Comment), _) => {}
+                (_, '\\') => self.escaped = true,
+                (Some(Open::Ansi), _) => {}
+                (_, '(') if before == Some('$') => self.open.push(Open::Bracket),
+                (Some(Open::Double), _) => {}
+                (_, '"') => self.open.push(Open::Double),
+                (_, '\'') => self.open.push(if before == Some('$') { Open::Ansi } else { Open::Single }),
+                (Some(Open::Bracket), '(') => self.open.push(Open::Bracket),
+                (_, '#') if before.is_none_or(|c| c.is_whitespace() || c == ';') => self.open.push(Open::Comment),
+                _ => {}
+            }
         }
     }
-    single
 }
 
 /// What an expression of a service stands for: a token by the name that tells whose it is, a secret, or something else. All secrets

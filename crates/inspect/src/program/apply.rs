@@ -315,6 +315,11 @@ impl Machine<'_> {
                 self.change_in_place(least(Effect::Update), word, true);
             }
             Role::Delete | Role::Move => {
+                if role == Role::Move {
+                    let held = self.held(word);
+                    doing.read = std::mem::replace(&mut doing.read, Stream::empty()).then(held);
+                    doing.reads = true;
+                }
                 let effect = least(Effect::Delete);
                 self.touch_path(effect, word, recursive || role == Role::Move);
             }
@@ -446,6 +451,7 @@ impl Machine<'_> {
             Role::Uses(language) => self.uses(language, word),
             Role::Volume => self.volume(word),
             Role::Socat => self.socat(word, doing),
+            Role::Backend => self.reaches_by(word),
         }
     }
 

@@ -18,10 +18,26 @@ impl Machine<'_> {
         }
         let [path] = self.paths(file).try_into().unwrap_or_else(|_| [String::new()]);
         let Some((folder, _)) = path.rsplit_once('/') else { return };
-        let made = |touch: &crate::inspection::Touch| {
-            touch.effect == Effect::Create && touch.kind == TargetKind::File && touch.name == folder
+        // `mkdir -p` makes nothing where the folder is there already (mkdir(1)).
+        let with_all_above = |program: &crate::inspection::Program| {
+            let flag = |word: &str| {
+                word.starts_with("--p") || (word.starts_with('-') && !word.starts_with("--") && word.contains('p'))
+            };
+            program.name.ends_with("mkdir") && program.args.iter().flatten().any(|word| flag(word))
         };
-        if !self.out.touches.iter().any(made) {
+        let of_file = |touch: &&crate::inspection::Touch| touch.kind == TargetKind::File && touch.effect > Effect::Read;
+        let mut touches = self.out.touches.iter().filter(of_file);
+        let made = touches.clone().any(|touch| touch.effect == Effect::Create && touch.name == folder);
+        // What is unpacked, copied or linked there, and not written by the line.
+        let filled = touches.any(|touch| {
+            (touch.name == folder && touch.effect == Effect::Update)
+                || (crate::path::is_below(&touch.name, folder)
+                    && !self
+                        .files
+                        .get(&touch.name)
+                        .is_some_and(|file| file.text.is_some() || (!touch.recursive && touch.name.ends_with(".java"))))
+        });
+        if !made || filled || self.out.programs.iter().any(with_all_above) {
             self.touch_path(Effect::Execute, &Word::text(folder), true);
             return;
         }
@@ -50,11 +66,15 @@ impl Machine<'_> {
         let after = |name: &str| words.iter().position(|word| word == name).and_then(|at| words.get(at + 1));
         let scans = words.iter().any(|word| word == "--scan");
         let pattern = if scans { after("--pattern") } else { after("keys") };
-        if (scans || pattern.is_some()) && pattern.is_none_or(|pattern| pattern.chars().all(|c| c == '*')) {
+        if (scans || pattern.is_some()) && pattern.is_none_or(|pattern| pattern.chars().all(|c| matches!(c, '*' | '?')))
+        {
             self.every_key = true;
         }
         let removes = words.iter().any(|word| matches!(word.as_str(), "del" | "unlink"));
-        if removes && self.every_key && rest.iter().any(Word::has_hole) {
+        // Names that the store itself told.
+        let given = |from: &String| from.strip_prefix('$').is_some_and(|name| self.scope.variable(name).is_none());
+        let told = |word: &Word| word.has_hole() && !self.origin_of(word).sources.iter().any(given);
+        if removes && self.every_key && rest.iter().any(told) {
             self.find(FindingKind::DestroysDatabase, format!("`{base}` removes every key that there is"));
         }
         let leader = after("replicaof").or_else(|| after("slaveof")).filter(|host| *host != "no");

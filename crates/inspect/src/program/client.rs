@@ -170,6 +170,28 @@ impl Machine<'_> {
         kept.join(";")
     }
 
+    /// `\copy … {from|to} {FILE | program 'LINE' | stdin | stdout}`: on this machine, as `\!` does (psql(1), "\copy").
+    fn copied_by_client(&mut self, rest: &str) {
+        let told = words_outside(rest).unwrap_or_default();
+        let at = told
+            .iter()
+            .rposition(|(quoted, word)| !quoted && matches!(word.to_ascii_lowercase().as_str(), "from" | "to"));
+        let ends = at.and_then(|at| Some((told.get(at)?, told.get(at + 1)?, told.get(at + 2))));
+        match ends {
+            Some((_, (false, program), line)) if program.eq_ignore_ascii_case("program") => match line {
+                Some((true, line)) => drop(self.script(line, &Stream::unknown())),
+                _ => self.unknown(UnknownKind::Code, Effect::Execute, "`\\copy` runs a program"),
+            },
+            Some((_, (false, name), _))
+                if matches!(name.to_ascii_lowercase().as_str(), "stdin" | "stdout" | "pstdin" | "pstdout") => {}
+            Some(((_, way), (_, file), _)) => {
+                let effect = if way.eq_ignore_ascii_case("to") { Effect::Update } else { Effect::Read };
+                self.touch_path(effect, &Word::text(file.as_str()), false);
+            }
+            None => self.unknown(UnknownKind::Code, Effect::Execute, "what `\\copy` is told cannot be read"),
+        }
+    }
+
     fn client_command(&mut self, line: &str) {
         let (name, rest) = line.split_once(|c: char| c.is_whitespace()).unwrap_or((line, ""));
         let rest = rest.trim().trim_end_matches(';');
@@ -209,22 +231,7 @@ impl Machine<'_> {
             }
             "open" => self.touch_path(Effect::Update, &Word::text(first), false),
             "copy" => {
-                if let Some(at) = rest.to_ascii_lowercase().find(" program ") {
-                    // On this machine, as `\!` does (psql(1), "\copy").
-                    match rest.get(at..).and_then(|given| given.split('\'').nth(1)) {
-                        Some(line) => drop(self.script(line, &Stream::unknown())),
-                        None => self.unknown(UnknownKind::Code, Effect::Execute, "`\\copy` runs a program"),
-                    }
-                } else {
-                    let lower = rest.to_ascii_lowercase();
-                    let (effect, mark) =
-                        if lower.contains(" to ") { (Effect::Update, " to ") } else { (Effect::Read, " from ") };
-                    let path = lower.rfind(mark).and_then(|at| rest.get(at + mark.len()..)).unwrap_or("");
-                    let path = path.split_whitespace().next().unwrap_or("").trim_matches(['\'', '"']);
-                    if !matches!(path.to_ascii_lowercase().as_str(), "stdin" | "stdout" | "pstdin" | "pstdout" | "") {
-                        self.touch_path(effect, &Word::text(path), false);
-                    }
-                }
+                self.copied_by_client(rest);
             }
             "c" | "connect" | "r" if !first.is_empty() => {
                 self.unknown(UnknownKind::Value, Effect::Send, format!("`{name}` connects to another database"));
@@ -249,6 +256,44 @@ impl Machine<'_> {
             self.find(FindingKind::LoadsCode, "`\\!` opens a shell");
         }
     }
+}
+
+/// The words of a command that stand in no bracket, and whether each was in quotes; nothing where quotes or brackets do not close.
+fn words_outside(text: &str) -> Option<Vec<(bool, String)>> {
+    let mut out: Vec<(bool, String)> = Vec::new();
+    let mut depth = 0_usize;
+    let mut goes_on = false;
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        match c {
+            '\'' | '"' => {
+                let mut body = String::new();
+                loop {
+                    match chars.next()? {
+                        end if end == c && chars.peek() == Some(&c) => body.extend(chars.next()),
+                        end if end == c => break,
+                        other => body.push(other),
+                    }
+                }
+                if depth == 0 {
+                    out.push((true, body));
+                }
+                goes_on = false;
+            }
+            '(' => (depth, goes_on) = (depth + 1, false),
+            ')' => (depth, goes_on) = (depth.checked_sub(1)?, false),
+            _ if depth > 0 => {}
+            c if c.is_whitespace() => goes_on = false,
+            c => {
+                match out.last_mut().filter(|_| goes_on) {
+                    Some((_, word)) => word.push(c),
+                    None => out.push((false, c.to_string())),
+                }
+                goes_on = true;
+            }
+        }
+    }
+    (depth == 0).then_some(out)
 }
 
 /// `system id`, `source file` and `tee file` of mysql stand at the beginning of a line, without a mark.

@@ -1,13 +1,16 @@
 //! A command for each of many: of what `fd` finds, of what `parallel` is given behind `:::` (fd(1), "--exec"; GNU parallel(1)).
 
+use crate::catalogue::Role;
 use crate::machine::{Machine, Stream, Word};
 
 /// The most commands that are followed one by one.
 const MAX_COMMANDS: usize = 32;
 
 /// Options of parallel that take a value and say only how many at once, how often or how it is shown.
-const VALUED: &[&str] =
-    &["-j", "--jobs", "-P", "-n", "-N", "--max-args", "--halt", "--delay", "--timeout", "--retries", "--load"];
+const VALUED: &[&str] = &["-j", "--jobs", "-P", "--halt", "--delay", "--timeout", "--retries", "--load"];
+
+/// Those that say how many stand in one command.
+const TOGETHER: &[&str] = &["-n", "-N", "--max-args", "-X", "-m"];
 
 /// Those that take none.
 const FLAGS: &[&str] = &[
@@ -25,8 +28,6 @@ const FLAGS: &[&str] = &[
     "--lb",
     "--line-buffer",
     "--will-cite",
-    "-X",
-    "-m",
     "--group",
     "--no-notice",
 ];
@@ -54,21 +55,25 @@ impl Machine<'_> {
         let end = command.iter().position(|word| word.constant() == Some(";")).unwrap_or(command.len());
         let (command, behind) = (command.get(..end)?, command.get(end + 1..).unwrap_or_default());
         command.first()?;
+        // Of a command for each of what another one is given for each, nobody counts how often it runs.
+        if command.iter().any(exec) {
+            return None;
+        }
         let looking: Vec<Word> = rest.get(..at)?.iter().chain(behind).cloned().collect();
         let entry = crate::catalogue::entry(base)?;
+        // Another folder to look in, or to be in, and what no catalogue has: which files those are is not known.
+        let (_, parsed) = super::options::read(entry, &looking).ok()?;
+        let elsewhere = parsed.values.iter().any(|(role, _)| matches!(role, Role::Folder | Role::ReadTree));
+        if elsewhere || !parsed.unlisted.is_empty() {
+            return None;
+        }
         let mut found = self.apply(entry, &looking, stdin).listing;
         if found.is_empty() {
             found.push(Word::text(".").all_below());
         }
-        let name = Word::pattern("*");
         let mut out = Stream::unknown();
         for one in found.iter().take(MAX_COMMANDS) {
-            let named = command.iter().any(|word| word.shown().contains('{'));
-            let filled = command.iter().map(|word| {
-                let word = word.replace("{}", one).replace("{.}", one).replace("{//}", one);
-                word.replace("{/}", &name).replace("{/.}", &name)
-            });
-            let words: Vec<Word> = filled.chain((!named).then(|| one.clone())).collect();
+            let words = of_one(command, one);
             out = out.then(self.start(words, Stream::unknown()));
         }
         Some(out.with_text(None))
@@ -81,6 +86,8 @@ impl Machine<'_> {
             let text = option.constant()?;
             own = match text {
                 _ if FLAGS.contains(&text) => more,
+                // Several at once: which stand together is not followed.
+                _ if TOGETHER.contains(&text) => return None,
                 _ if VALUED.contains(&text) => more.get(1..)?,
                 _ if text.starts_with("-j") || text.starts_with("--jobs=") => more,
                 _ if text.starts_with('-') => return None,
@@ -89,7 +96,7 @@ impl Machine<'_> {
         }
         let command: Vec<&str> = own.iter().map(Word::constant).collect::<Option<_>>()?;
         let plain = !given.iter().any(|word| matches!(word.constant(), Some(":::" | "::::" | ":::+")));
-        if command.is_empty() || !plain || given.len() > MAX_COMMANDS {
+        if command.is_empty() || command.contains(&"parallel") || !plain || given.len() > MAX_COMMANDS {
             return None;
         }
         // A shell reads what is put together.
@@ -105,11 +112,15 @@ impl Machine<'_> {
             let stem = |name: &str| name.rsplit_once('.').map_or_else(|| name.to_owned(), |(stem, _)| stem.to_owned());
             let folder = one.rsplit_once('/').map_or(".", |(folder, _)| folder);
             let line = if line.contains('{') {
+                let line = first_named(&line);
                 let line = line.replace("{}", &one).replace("{.}", &stem(&one)).replace("{//}", folder);
                 line.replace("{/.}", &stem(last)).replace("{/}", last).replace("{#}", "1").replace("{%}", "1")
             } else {
                 format!("{line} {one}")
             };
+            if is_left(&line) {
+                return None;
+            }
             out = out.then(self.script(&line, &Stream::unknown()));
         }
         Some(out.with_text(None))
@@ -119,7 +130,6 @@ impl Machine<'_> {
     fn in_parallel_from(&mut self, rest: &[Word], stdin: &Stream) -> Option<Stream> {
         let mut own = rest;
         let mut file = None;
-        let mut cut = false;
         while let [option, more @ ..] = own {
             let text = option.constant()?;
             own = match text {
@@ -129,18 +139,18 @@ impl Machine<'_> {
                 }
                 "-0" | "--null" => more,
                 _ if FLAGS.contains(&text) => more,
+                _ if TOGETHER.contains(&text) => return None,
                 _ if VALUED.contains(&text) => more.get(1..)?,
                 _ if text.starts_with("-j") || text.starts_with("--jobs=") => more,
                 _ if text.starts_with('-') => return None,
                 _ => break,
             };
-            cut |= matches!(text, "-n" | "-N" | "--max-args");
         }
         let plain = |word: &Word| {
             !word.has_hole()
                 && word.constant().is_some_and(|text| !text.contains([' ', ';', '|', '&', '$', '`', '>', '<', ':']))
         };
-        if own.is_empty() || cut || !own.iter().all(plain) {
+        if own.is_empty() || own.iter().any(|word| word.constant() == Some("parallel")) || !own.iter().all(plain) {
             return None;
         }
         let input = match file {
@@ -148,12 +158,11 @@ impl Machine<'_> {
             None => stdin.clone(),
         };
         (!input.listing.is_empty() && input.text.is_none()).then_some(())?;
-        let named = own.iter().any(|word| word.shown().contains('{'));
+        let own: Vec<Word> = own.iter().map(|word| Word::text(first_named(&word.shown()))).collect();
         let mut out = Stream::unknown();
         for one in input.listing.iter().take(MAX_COMMANDS) {
-            let filled = own.iter().map(|word| word.replace("{}", one));
-            let words: Vec<Word> = filled.chain((!named).then(|| one.clone())).collect();
-            if words.iter().any(|word| word.shown().contains('{')) {
+            let words = of_one(&own, one);
+            if words.iter().any(|word| is_left(&word.shown())) {
                 return None;
             }
             out = out.then(self.start(words, Stream::unknown()));
@@ -173,4 +182,44 @@ fn jobs(rest: &[Word]) -> u32 {
         ["--jobs=", "--max-procs=", "-j", "-P"].iter().find_map(|option| text.strip_prefix(option)?.parse().ok())
     });
     given.unwrap_or(1)
+}
+
+/// The words of a command with one file in the place of what stands for it, or behind them.
+fn of_one(command: &[Word], one: &Word) -> Vec<Word> {
+    let named = command.iter().any(|word| word.shown().contains('{'));
+    let (folder, stem, last, short) = parts_of(one);
+    let filled = command.iter().map(|word| {
+        let word = word.replace("{}", one).replace("{//}", &folder).replace("{/.}", &short);
+        word.replace("{.}", &stem).replace("{/}", &last)
+    });
+    filled.chain((!named).then(|| one.clone())).collect()
+}
+
+/// The folder of a file, the file and its name without what comes behind the last dot, and its name. Of a pattern for whole folders each is
+/// the pattern, or any name.
+fn parts_of(one: &Word) -> (Word, Word, Word, Word) {
+    let any = || Word::pattern("*");
+    let Some(text) = one.known() else { return (one.clone(), one.clone(), any(), any()) };
+    let made = |text: &str| if one.is_pattern() { Word::pattern(text) } else { Word::text(text) };
+    let (folder, last) = text.rsplit_once('/').unwrap_or((".", &text));
+    if last.contains("**") {
+        return (one.clone(), one.clone(), any(), any());
+    }
+    let short = last.rsplit_once('.').map_or(last, |(short, _)| short);
+    let stem = text.get(..text.len() - (last.len() - short.len())).unwrap_or(&text);
+    (made(folder), made(stem), made(last), made(short))
+}
+
+/// `{1}` and its kin, which are `{}` where there is one source of what is given.
+fn first_named(line: &str) -> String {
+    ["}", ".}", "/}", "//}", "/.}"]
+        .iter()
+        .fold(line.to_owned(), |line, end| line.replace(&format!("{{1{end}"), &format!("{{{end}")))
+}
+
+/// Whether something in a text still stands for what is given: by a number, a sign or an expression.
+fn is_left(line: &str) -> bool {
+    line.split('{').skip(1).any(|rest| {
+        rest.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '}' | '.' | '/' | '+' | '-' | '#' | '%' | '='))
+    })
 }

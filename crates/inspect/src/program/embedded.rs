@@ -33,7 +33,7 @@ const LISTENING: &[&str] =
 
 impl Machine<'_> {
     pub(super) fn judge_embedded(&mut self, base: &str, rest: &[Word], stdin: &Stream) {
-        const EMBEDDING: &str = "latexmk dep composer docker podman nerdctl lftp screen tmux dtach abduco byobu fd fdfind rclone btrfs 7z 7za 7zr \
+        const EMBEDDING: &str = "latexmk dep composer docker podman nerdctl lftp screen tmux dtach abduco byobu rclone btrfs 7z 7za 7zr \
             7zz userdel deluser etcdctl consul websocat optuna parallel sed gsed awk gawk mawk gdb bun deno ssh kubectl oc unshare runuser \
             nsenter machinectl lxc incus chroot systemd-run doas restic rustic tar gtar bsdtar zip mv gmv rsync borg zfs velero pgbackrest wal-g wal-e \
             barman ldapdelete duplicity kopia rm systemctl service rc-service rc-update sv chkconfig";
@@ -47,7 +47,7 @@ impl Machine<'_> {
             self.takes_place(rest);
         }
         self.keeps_nothing(base, &words);
-        self.removes_backups(base, &words);
+        self.removes_backups(base, rest, &words);
         let after = |option: &str| {
             let at = words.iter().position(|word| word == option)?;
             words.get(at + 1).cloned()
@@ -77,14 +77,12 @@ impl Machine<'_> {
                 }
             }
             "screen" | "tmux" | "dtach" | "abduco" | "byobu" => self.in_a_terminal(&words),
-            "fd" | "fdfind" => self.for_each_found(&words),
             "rclone" | "btrfs" | "7z" | "7za" | "7zr" | "7zz" => self.removes_folders(base, &words),
             "systemctl" | "service" | "rc-service" | "rc-update" | "sv" | "chkconfig" => {
                 self.stops_guards(base, &words)
             }
             "userdel" | "deluser" => self.removes_user(base, &words),
             "etcdctl" | "consul" => self.removes_all_keys(base, &words),
-            "restic" | "rustic" => self.reaches_by(&words),
             _ if draws(base) => self.piped_in_pages(rest),
             "websocat"
                 if words.iter().any(|word| ["sh-c:", "cmd:", "exec:"].iter().any(|how| word.starts_with(how))) =>
@@ -116,34 +114,20 @@ impl Machine<'_> {
         }
     }
 
-    /// `fd PATTERN FOLDER -x COMMAND`: for all that is found, or at worst for the folder (fd(1), "--exec").
-    fn for_each_found(&mut self, words: &[String]) {
-        let exec = |word: &String| matches!(word.as_str(), "-x" | "-X" | "--exec" | "--exec-batch");
-        let Some(at) = words.iter().position(exec).filter(|_| !crate::shell::is_deep()) else { return };
-        let command = words.get(at + 1..).unwrap_or_default();
-        let folders = words.iter().take(at).filter(|word| !word.starts_with('-')).skip(1).take(MAX_LINES);
-        for folder in folders {
-            let line: Vec<String> =
-                command.iter().filter(|word| *word != "{}").cloned().chain([folder.clone()]).collect();
-            let inner = crate::shell::argv(&line, self.context);
-            self.absorb_grave(inner);
-        }
-    }
-
     /// `-o sftp.command=LINE` is what connects (restic manual, "SFTP"); other options say how much at once and in which way.
-    fn reaches_by(&mut self, words: &[String]) {
-        for (i, word) in words.iter().enumerate() {
-            let value = match word.as_str() {
-                "-o" | "--option" => words.get(i + 1).map(String::as_str),
-                word => word.strip_prefix("--option=").or_else(|| word.strip_prefix("-o").filter(|v| v.contains('='))),
-            };
-            let Some((name, line)) = value.and_then(|value| value.split_once('=')) else { continue };
-            match name {
-                "sftp.command" | "rclone.program" => drop(self.script(line, &Stream::unknown())),
-                _ if [".connections", "-lookup", ".layout", ".region", ".timeout", ".storage-class"]
-                    .iter()
-                    .any(|end| name.ends_with(end)) => {}
-                _ => self.unknown(UnknownKind::Option, Effect::Execute, format!("what `{name}` has done is not known")),
+    pub(super) fn reaches_by(&mut self, word: &Word) {
+        const MILD: &[&str] = &[".connections", "-lookup", ".layout", ".region", ".timeout", ".storage-class"];
+        // `-o=NAME=VALUE`
+        let word = &word.skip(1).filter(|_| word.prefix().starts_with('=')).unwrap_or_else(|| word.clone());
+        let told = word.split_once('=').filter(|(name, line)| !(name.has_hole() || line.has_hole()));
+        match told.as_ref().map(|(name, line)| (name.shown(), line)) {
+            Some((name, line)) if matches!(name.as_str(), "sftp.command" | "rclone.program") => {
+                self.shell_text(line, &Stream::unknown());
+            }
+            Some((name, _)) if MILD.iter().any(|end| name.ends_with(end)) => {}
+            _ => {
+                let message = format!("what `{}` has done is not known", word.shown());
+                self.unknown(UnknownKind::Option, Effect::Execute, message);
             }
         }
     }

@@ -5,8 +5,10 @@
 use countersign_plan::tool::Effect;
 
 use super::tasks::has;
+use crate::catalogue::Role;
 use crate::code::Language;
-use crate::machine::{Machine, Stream, Word};
+use crate::inspection::UnknownKind;
+use crate::machine::{Machine, Stream, Variable, Word};
 
 /// Programs in which a command that begins with `!`, or with a word for it, is a line for a shell.
 const ESCAPING: &str = "less lless more most lftp ftp ncftp sftp psftp tnftp smbclient r2 radare2 rizin ranger vifm tig irssi \
@@ -49,6 +51,7 @@ impl Machine<'_> {
                 told(rest, &Stream::empty()).iter().filter_map(|text| mailer(text)).chain(input).collect()
             }
             "fzf" | "fzf-tmux" | "sk" => {
+                self.settings_of_fzf();
                 let texts = rest.iter().filter_map(Word::constant);
                 let acted = |text: &str| {
                     ACTIONS.iter().map(|action| crate::file::between(text, action, ')')).collect::<Vec<_>>()
@@ -56,8 +59,33 @@ impl Machine<'_> {
                 texts.flat_map(acted).filter(|line| !line.is_empty()).collect()
             }
             "m4" | "gm4" => {
+                let held = rest.iter().filter_map(|word| self.held(word).text).collect::<Vec<_>>();
                 let texts = rest.iter().filter_map(Word::constant).chain(stdin.known());
-                let called = texts.map(|text| crate::file::between(text, "syscmd(", ')').replace(['`', '\''], ""));
+                let texts: Vec<&str> = texts.chain(held.iter().map(String::as_str)).collect();
+                // A command by another name (GNU m4, "Indir", "Builtin", "Pushdef").
+                let renamed = ["builtin(", "indir(", "=esyscmd", "=syscmd", "`esyscmd'", "`syscmd'", "defn("];
+                if texts.iter().any(|text| renamed.iter().any(|call| text.contains(call))) {
+                    self.unknown(
+                        UnknownKind::Code,
+                        Effect::Execute,
+                        "`m4` is given another name for a command of its own",
+                    );
+                }
+                for file in texts
+                    .iter()
+                    .flat_map(|text| ["undivert(", "include("].map(|call| crate::file::between(text, call, ')')))
+                {
+                    for name in file
+                        .lines()
+                        .map(|name| name.replace(['`', '\''], ""))
+                        .filter(|name| name.contains('/'))
+                        .take(MAX_LINES)
+                    {
+                        self.read_file(&Word::text(name));
+                    }
+                }
+                let called =
+                    texts.iter().map(|text| crate::file::between(text, "syscmd(", ')').replace(['`', '\''], ""));
                 called.filter(|line| !line.is_empty()).collect()
             }
             "vim" | "vi" | "nvim" | "view" | "gvim" | "ex" => {
@@ -96,8 +124,9 @@ impl Machine<'_> {
             "mlr" | "miller" => {
                 let texts = rest.iter().filter_map(Word::constant).filter(|text| text.contains(['(', '|']));
                 let lines = |text: &str| -> Vec<String> {
-                    let calls = ["system(\"", "exec(\"", "| \""].iter().flat_map(|call| text.split(call).skip(1));
-                    calls.filter_map(|rest| rest.split('"').next()).take(MAX_LINES).map(str::to_owned).collect()
+                    let calls = ["system(\"", "exec(\""].iter().flat_map(|call| text.split(call).skip(1));
+                    let lines = calls.filter_map(|rest| rest.split('"').next()).chain(piped_by_miller(text));
+                    lines.take(MAX_LINES).map(str::to_owned).collect()
                 };
                 texts.flat_map(lines).collect()
             }
@@ -117,6 +146,14 @@ impl Machine<'_> {
                 let given = rest.iter().filter_map(Word::constant).filter_map(|word| word.strip_prefix("command:"));
                 given.map(str::to_owned).collect()
             }
+            // `-p FILE`, `-p -` (sysctl(8)).
+            "sysctl" => {
+                let held = rest.iter().filter_map(|word| self.held(word).text);
+                for text in held.chain(stdin.known().map(str::to_owned)).take(MAX_LINES).collect::<Vec<_>>() {
+                    self.judge_kernel_settings(&text);
+                }
+                return;
+            }
             "start-stop-daemon" => return self.starts_in_background(rest),
             "pdftk" => return self.parts_of_document(rest),
             "exiftool" => {
@@ -125,6 +162,18 @@ impl Machine<'_> {
                 let files = named.filter_map(|word| word.skip(word.prefix().find("<=")? + 2));
                 for file in files.take(MAX_LINES) {
                     self.read_file(&file);
+                }
+                // `${TAG;CODE}` (exiftool(1), "Advanced formatting feature").
+                for text in
+                    rest.iter().filter_map(Word::constant).filter(|text| text.contains("${")).collect::<Vec<_>>()
+                {
+                    for code in crate::file::between(text, "${", '}')
+                        .lines()
+                        .filter_map(|tag| tag.split_once(';'))
+                        .take(MAX_LINES)
+                    {
+                        self.code(Language::Perl, code.1);
+                    }
                 }
                 return;
             }
@@ -167,22 +216,36 @@ impl Machine<'_> {
         }
     }
 
-    /// `--exec PROGRAM … -- ARGUMENTS` (start-stop-daemon(8)).
+    /// Options that a variable holds, and a command that lists (fzf(1), "ENVIRONMENT VARIABLES").
+    fn settings_of_fzf(&mut self) {
+        for (name, before) in [("FZF_DEFAULT_OPTS", "fzf "), ("FZF_DEFAULT_COMMAND", "")] {
+            let Some(Variable::Scalar(value)) = self.scope.variable(name) else { continue };
+            match value.constant() {
+                Some(text) => {
+                    let inner = crate::shell::shell(&format!("{before}{text}"), self.context);
+                    self.absorb_grave(inner);
+                }
+                None => {
+                    self.unknown(UnknownKind::Value, Effect::Execute, format!("what `{name}` has run is not known"))
+                }
+            }
+        }
+    }
+
+    /// `--exec PROGRAM … -- ARGUMENTS`, alone or at the end of a cluster (start-stop-daemon(8)).
     fn starts_in_background(&mut self, rest: &[Word]) {
-        let option = |word: &Word| matches!(word.constant(), Some("-x" | "--exec" | "-a" | "--startas"));
-        let joined = |word: &Word| {
-            ["--exec=", "--startas="]
-                .iter()
-                .find_map(|option| word.skip(option.len()).filter(|_| word.prefix().starts_with(option)))
-        };
-        let program = rest.windows(2).find_map(|pair| match pair {
-            [name, program] if option(name) => Some(program.clone()),
-            _ => None,
-        });
-        let Some(program) = program.or_else(|| rest.iter().find_map(joined)) else { return };
+        let Some(entry) = crate::catalogue::entry("start-stop-daemon") else { return };
+        let Ok((_, parsed)) = super::options::read(entry, rest) else { return };
+        let program = parsed.values.iter().rev().find(|(role, _)| *role == Role::Exec).map(|(_, word)| word.clone());
         let end = rest.iter().position(|word| word.constant() == Some("--")).map_or(rest.len(), |at| at + 1);
-        let starts = rest.iter().take(end).any(|word| matches!(word.constant(), Some("-S" | "--start")));
-        if starts {
+        let other = |word: &Word| {
+            let text = word.prefix();
+            let cluster = text.strip_prefix('-').filter(|flags| !flags.starts_with('-')).unwrap_or("");
+            // The letters before one that takes a value.
+            let flags = cluster.split(|c: char| "xanpucdsgNRrkI".contains(c)).next().unwrap_or("");
+            matches!(text.as_str(), "--stop" | "--status") || flags.contains(['K', 'T'])
+        };
+        if let Some(program) = program.filter(|_| !rest.iter().take(end).any(other)) {
             let words = std::iter::once(program).chain(rest.get(end..).unwrap_or_default().iter().cloned());
             self.start(words.collect(), Stream::unknown());
         }
@@ -204,17 +267,54 @@ impl Machine<'_> {
         }
     }
 
-    /// A property that names a file which the build brings in (MSBuild reference, "Customize your build").
+    /// A property that names a file which the build brings in, a logger out of a file, a file with more words (MSBuild reference, "Customize
+    /// your build", "Command-line reference").
     fn imported_by_build(&mut self, rest: &[Word]) {
-        for word in rest.iter().take(64) {
-            let text = word.prefix();
-            let property = ["-p:", "/p:", "--property:", "-property:"].iter().any(|start| text.starts_with(start));
-            let ends = [".targets", ".props", ".dll", ".proj"].iter().any(|end| word.shown().ends_with(end));
-            if let Some((_, file)) = word.split_once('=').filter(|_| property && ends) {
+        const BROUGHT: &[&str] = &[".targets", ".props", ".dll", ".proj"];
+        // `dotnet run FILE.cs` (".NET CLI", "File-based apps").
+        let source = |word: &&Word| word.prefix().ends_with(".cs");
+        if rest.first().and_then(Word::constant) == Some("run")
+            && let Some(file) = rest.iter().skip(1).find(source)
+        {
+            self.loads(file);
+        }
+        for (i, word) in rest.iter().enumerate().take(64) {
+            let text = word.shown();
+            let bare = text.trim_start_matches(['-', '/']);
+            if let Some(file) = word.skip(1).filter(|_| text.starts_with('@')) {
                 self.touch_path(Effect::Execute, &file, false);
+                self.unknown(UnknownKind::Option, Effect::Execute, format!("which options {text} holds is not known"));
+            }
+            let (name, joined) =
+                bare.split_once(':').map_or((bare, None), |(name, value)| (name, Some(value.to_owned())));
+            let told = || joined.clone().or_else(|| rest.get(i + 1).map(Word::shown)).unwrap_or_default();
+            let files: Vec<String> = match name.to_ascii_lowercase().as_str() {
+                _ if bare.len() == text.len() => continue,
+                "p" | "property" => told()
+                    .split([';', ','])
+                    .filter_map(|part| part.split_once('='))
+                    .map(|(_, file)| file.to_owned())
+                    .collect(),
+                "l" | "logger" | "dl" | "distributedlogger" => {
+                    told().split([',', ';', '*']).map(str::to_owned).collect()
+                }
+                _ => continue,
+            };
+            for file in files.iter().filter(|file| BROUGHT.iter().any(|end| file.ends_with(end))).take(MAX_LINES) {
+                self.touch_path(Effect::Execute, &Word::text(file.as_str()), false);
             }
         }
     }
+}
+
+/// `… | "LINE"` outside of texts (Miller, "Output statements").
+pub(super) fn piped_by_miller(text: &str) -> Vec<&str> {
+    let parts: Vec<&str> = text.split('"').collect();
+    let to_line = |pair: &&[&str]| {
+        let before = pair.first().map_or("", |part| part.trim_end());
+        before.ends_with('|') && !before.ends_with("||")
+    };
+    parts.windows(2).step_by(2).filter(to_line).filter_map(|pair| pair.get(1).copied()).take(MAX_LINES).collect()
 }
 
 /// What a program is told to do, as it starts or on its input.

@@ -216,66 +216,6 @@ impl Machine<'_> {
         }
     }
 
-    /// A query of a document store, which by the names of its calls only looks (MongoDB shell methods).
-    pub(super) fn reads_documents(&mut self, rest: &[Word]) -> Option<Stream> {
-        const LOOKING: &str = "find findOne aggregate count countDocuments estimatedDocumentCount distinct toArray limit sort \
-            skip pretty explain getCollectionNames getCollectionInfos getIndexes stats getCollection getSiblingDB map forEach \
-            filter printjson print hint size length itcount serverStatus version hello dbStats dataSize totalSize \
-            totalIndexSize project match ObjectId ISODate Date NumberLong NumberInt stringify keys values entries join toString \
-            toFixed slice";
-        const BEYOND: &[&str] = &[
-            "$out",
-            "$merge",
-            "$function",
-            "$where",
-            "$accumulator",
-            "mapReduce",
-            "eval",
-            "require",
-            "load",
-            "process",
-            "`",
-            "[\"",
-        ];
-        let at = rest.iter().position(|word| word.constant() == Some("--eval"))?;
-        let code = rest.get(at + 1)?.constant()?.to_owned();
-        if BEYOND.iter().any(|word| code.contains(word)) || code.contains("=>{") || code.contains("=> {") {
-            return None;
-        }
-        let mut calls = code.match_indices('(').map(|(at, _)| {
-            let before = code.get(..at).unwrap_or("").trim_end();
-            let from = before.rfind(|c: char| !(c.is_alphanumeric() || c == '_' || c == '$')).map_or(0, |i| i + 1);
-            before.get(from..).unwrap_or("")
-        });
-        // What changes documents, or an index over them, changes nothing else (MongoDB, "Collection Methods").
-        const CHANGING: &str = "insertOne insertMany updateOne updateMany replaceOne findOneAndUpdate findOneAndReplace createIndex createIndexes \
-            createCollection bulkWrite save insert update rename";
-        const REMOVING: &str = "deleteOne deleteMany findOneAndDelete dropIndex dropIndexes remove drop";
-        let mut effect = Effect::Read;
-        let mut all = true;
-        for name in calls.by_ref() {
-            if has(CHANGING, name) {
-                effect = effect.max(Effect::Update);
-            } else if has(REMOVING, name) {
-                effect = Effect::Delete;
-            } else {
-                all &= name.is_empty() || has(LOOKING, name);
-            }
-        }
-        let reads = all;
-        let elsewhere = |word: &Word| matches!(word.constant(), Some("--host" | "--file" | "-f" | "--shell"));
-        if !reads || rest.iter().any(elsewhere) {
-            return None;
-        }
-        let address = rest.iter().enumerate().filter(|(i, _)| *i != at + 1).map(|(_, word)| word);
-        if let Some(address) = address.clone().find(|word| word.prefix().starts_with("mongodb")) {
-            self.touch_host(address);
-        }
-        self.judge_documents(&code);
-        self.touch_named(effect, "documents");
-        Some(Stream::unknown())
-    }
-
     /// C that starts itself again without end, given to a compiler.
     pub(super) fn compiles_without_end(&mut self, base: &str, stdin: &Stream) {
         if !matches!(base, "gcc" | "cc" | "clang" | "g++" | "c++" | "clang++" | "tcc") {

@@ -20,8 +20,8 @@ impl Machine<'_> {
     /// `debugfs -R REQUEST IMAGE`, which changes nothing without `-w`; some requests write what they find to a file here.
     fn looks_into_image(&mut self, rest: &[Word]) -> Option<Stream> {
         const SHOWING: &str = "ls stat cat stats show_super_stats ncheck icheck htree htree_dump blocks bmap ex extents dump_extents \
-            filefrag lsdel list_deleted_inodes logdump testi testb imap features params freefrag inode_dump dx_hash supported_features \
-            list_quota get_quota ea_list ea_get bd block_dump dump_mmp idump";
+            filefrag lsdel list_deleted_inodes testi testb imap features params freefrag inode_dump dx_hash supported_features \
+            list_quota get_quota ea_list bd block_dump dump_mmp idump";
         let words: Vec<&str> = rest.iter().map(Word::constant).collect::<Option<_>>()?;
         let (mut request, mut image) = (None, None);
         let mut words = words.into_iter();
@@ -36,7 +36,8 @@ impl Machine<'_> {
         }
         let (request, image) = (request?, image?);
         // A device holds what belongs to the whole machine.
-        if image.starts_with("/dev/") || request.contains(['|', '!', '\n', '"']) {
+        let device = self.paths(&Word::text(image)).iter().any(|path| path.starts_with("/dev/"));
+        if device || request.contains(['|', '!', '\n', '"']) {
             return None;
         }
         let mut asked = request.split_whitespace();
@@ -45,6 +46,8 @@ impl Machine<'_> {
                 let given: Vec<&str> = asked.filter(|word| *word != "-p").collect();
                 Some(*given.get(1..)?.last()?)
             }
+            // With an option it writes what it finds to a file.
+            "ea_get" if !request.contains(" -") => None,
             word if has(SHOWING, word) => None,
             _ => return None,
         };
@@ -57,24 +60,40 @@ impl Machine<'_> {
 
     /// `nginx -t`: the settings are read and checked, and what they name is opened (nginx(8), "-t").
     fn checks_settings(&mut self, rest: &[Word]) -> Option<Stream> {
-        const MILD: &[&str] =
-            &["pid", "error_log", "daemon", "worker_processes", "master_process", "user", "worker_rlimit_nofile"];
+        const MILD: &[&str] = &["daemon", "worker_processes", "master_process", "user", "worker_rlimit_nofile"];
         if !rest.iter().any(|word| matches!(word.constant(), Some("-t" | "-T"))) {
             return None;
         }
         let mut words = rest.iter();
-        let mut read = Vec::new();
+        let (mut read, mut folders, mut opened) = (Vec::new(), Vec::new(), Vec::new());
         while let Some(word) = words.next() {
             match word.constant() {
                 Some("-t" | "-T" | "-q") => {}
                 Some("-c") => read.push(words.next()?),
-                Some("-p" | "-e") => drop(words.next()?),
+                Some("-p") => folders.push(words.next()?),
+                Some("-e") => opened.push(words.next()?.clone()),
                 Some("-g") => {
-                    let mut told = words.next()?.constant()?.split(';').map(str::trim).filter(|told| !told.is_empty());
-                    told.all(|told| MILD.contains(&told.split_whitespace().next().unwrap_or(""))).then_some(())?;
+                    for told in words.next()?.constant()?.split(';').map(str::trim).filter(|told| !told.is_empty()) {
+                        let mut told = told.split_whitespace();
+                        match (told.next()?, told.next()) {
+                            ("pid" | "error_log", Some(file)) => opened.push(Word::text(file)),
+                            (name, _) => MILD.contains(&name).then_some(())?,
+                        }
+                    }
                 }
                 _ => return None,
             }
+        }
+        // What is written while it is checked (nginx, "error_log", "pid").
+        let stream = |word: &Word| {
+            let text = word.prefix();
+            text == "stderr" || text.starts_with("syslog:") || text.starts_with("memory:")
+        };
+        for file in opened.iter().filter(|file| !stream(file)) {
+            self.touch_path(Effect::Update, file, false);
+        }
+        for folder in folders {
+            self.touch_path(Effect::Execute, folder, true);
         }
         // Its modules are loaded to be checked (nginx, "load_module").
         for file in read {
@@ -123,8 +142,17 @@ impl Machine<'_> {
         if !flags.iter().all(|word| plain(word)) || (base.ends_with("readlink") && !flags.iter().any(follows)) {
             return None;
         }
-        self.touch_path(Effect::Read, word, false);
         let paths = self.paths(word);
+        // A link that the line made leads elsewhere.
+        let linked = |touch: &crate::inspection::Touch| {
+            matches!(touch.by.as_str(), "ln" | "gln" | "cp" | "mv" | "tar" | "unzip" | "rsync")
+                && touch.effect > Effect::Read
+                && paths.iter().any(|path| *path == touch.name || crate::path::is_below(path, &touch.name))
+        };
+        if self.out.touches.iter().any(linked) {
+            return None;
+        }
+        self.touch_path(Effect::Read, word, false);
         Some(match (word.constant(), paths.as_slice()) {
             (Some(_), [path]) => Stream::constant(format!("{path}\n")),
             _ => {

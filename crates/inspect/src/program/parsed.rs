@@ -293,7 +293,7 @@ impl Machine<'_> {
 pub(super) fn sets_tag(option: &str) -> bool {
     let tag = option
         .strip_prefix('-')
-        .and_then(|rest| rest.split_once('='))
+        .and_then(|rest| rest.split_once(['=', '<']))
         .map(|(tag, _)| tag.trim_end_matches(['+', '-', '^', '<']));
     tag.is_some_and(|tag| tag.starts_with(|c: char| c.is_ascii_alphabetic()))
         || option.to_ascii_lowercase().contains("tagsfromfile")

@@ -5,6 +5,7 @@ use countersign_plan::tool::Effect;
 
 use super::options::Parsed;
 use crate::catalogue::Tag;
+use super::tasks::has;
 use crate::machine::{Machine, Part, Stream, Variable, Word};
 
 /// Options of these clients that take a value.
@@ -130,11 +131,30 @@ impl Machine<'_> {
     pub(super) fn queries_of_project(&mut self, word: &Word) -> bool {
         let lower = word.prefix().trim_start().to_ascii_lowercase();
         let begins = ["begin read only;", "begin transaction read only;", "start transaction read only;"];
+        // What explains a statement, and nothing beside it that could end the transaction or start a program (PostgreSQL, "EXPLAIN", "COPY").
+        const EXPLAINING: &str = "explain analyze verbose buffers costs settings wal timing summary memory serialize format text json yaml xml \
+            on off true false";
+        let explains = |text: &str| {
+            text.split(|c: char| c.is_whitespace() || matches!(c, '(' | ')' | ','))
+                .all(|word| word.is_empty() || has(EXPLAINING, word))
+        };
+        let ends = |text: &str| {
+            text.split(|c: char| c.is_whitespace() || c == ';')
+                .all(|word| word.is_empty() || has("rollback abort", word))
+        };
+        let begun = begins.iter().find_map(|begin| lower.strip_prefix(begin)).is_some_and(explains);
+        let only = match word.parts() {
+            [Part::Text(_), Part::Hole { name, .. }] => is_file_shown(name),
+            [Part::Text(_), Part::Hole { name, .. }, Part::Text(rest)] => {
+                is_file_shown(name) && ends(&rest.to_ascii_lowercase())
+            }
+            _ => false,
+        };
         let origin = self.origin_of(word);
         let folder = format!("{}/", self.context.cwd.trim_end_matches('/'));
         let own = |path: &String| path.starts_with(&folder) && path.ends_with(".sql") && !self.files.contains_key(path);
         let plain = !(origin.remote || origin.decoded) && origin.sources.len() == 1 && origin.sources.iter().all(own);
-        if !plain || !begins.iter().any(|begin| lower.starts_with(begin)) {
+        if !(plain && begun && only) {
             return false;
         }
         for path in origin.sources {
@@ -154,6 +174,14 @@ impl Machine<'_> {
         self.scope = before;
         Some(out)
     }
+}
+
+/// Whether a hole stands for what one file holds and nothing else: `$(cat FILE)`.
+fn is_file_shown(hole: &str) -> bool {
+    let file = hole.strip_prefix("(cat ").and_then(|rest| rest.strip_suffix(')')).map(str::trim);
+    file.is_some_and(|file| {
+        !file.is_empty() && file.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '/'))
+    })
 }
 
 /// The words that are neither options nor the values of those.

@@ -144,33 +144,38 @@ fn is_check(name: &str) -> bool {
     hook || last.split(['-', '_', '.']).any(|part| words.contains(&part))
 }
 
-/// Whether a substitution puts what always succeeds in the place of what ends a script with a failure (POSIX, "exit", "set -e").
+/// Whether an expression puts what goes on in the place of what ends a script with a failure, or takes that out (POSIX, "exit", "set -e").
 fn lets_pass(expression: &str) -> bool {
-    let mut rest = expression;
-    for _ in 0..MAX_TEXTS {
-        let Some(at) = rest.find('s') else { break };
-        let tail = rest.get(at + 1..).unwrap_or("");
-        rest = tail;
-        let Some(mark) = tail.chars().next().filter(|c| c.is_ascii_punctuation() && !matches!(c, '-' | '_' | '.'))
-        else {
-            continue;
-        };
-        let mut parts = tail.get(1..).unwrap_or("").split(mark);
-        let (Some(from), Some(to)) = (parts.next(), parts.next()) else { continue };
-        let fails = |text: &str| {
-            text.match_indices("exit ").any(|(at, call)| {
-                text.get(at + call.len()..)
-                    .is_some_and(|code| code.starts_with(['1', '2', '3', '4', '5', '6', '7', '8', '9']))
-            }) || text.contains("set -e")
-        };
-        let always = ["|| true", "|| :", "exit 0", "set +e", "true", ":", ""].iter().any(|word| to.trim() == *word)
-            || to.contains("|| true")
-            || to.contains("exit 0");
-        if fails(from) && !fails(to) && always {
-            return true;
-        }
-    }
-    false
+    const ALWAYS: &[&str] = &["true", ":", ""];
+    let passes = |(from, to): &(String, String)| {
+        let goes_on = ALWAYS.contains(&to.trim())
+            || ["|| true", "|| :", "exit 0", "set +e"].iter().any(|word| to.contains(word))
+            || (stops_at_failure(from) && to.contains("set "));
+        (exits_with_failure(from) || stops_at_failure(from))
+            && !(exits_with_failure(to) || stops_at_failure(to))
+            && goes_on
+    };
+    // `/exit 1/d`
+    let taken_out = |command: &str| {
+        let found = command.trim().strip_prefix('/').and_then(|rest| sed::past(rest, '/'));
+        found.is_some_and(|(from, tail)| {
+            tail.trim_start_matches(['I', 'M', ' ']) == "d" && (exits_with_failure(from) || stops_at_failure(from))
+        })
+    };
+    substitutions(expression).iter().any(passes) || expression.split([';', '\n']).any(taken_out)
+}
+
+/// `exit` with a number other than nought, or with a pattern for one.
+fn exits_with_failure(text: &str) -> bool {
+    text.match_indices("exit ").any(|(at, call)| {
+        let code = text.get(at + call.len()..).unwrap_or("");
+        code.starts_with(|c: char| matches!(c, '1'..='9' | '[' | '\\' | '.'))
+    })
+}
+
+/// `set` with a cluster of letters that has an `e` in it.
+fn stops_at_failure(text: &str) -> bool {
+    text.split("set -").skip(1).any(|flags| flags.chars().take_while(char::is_ascii_alphabetic).any(|flag| flag == 'e'))
 }
 
 /// Whether an expression has a step of a service fail without anybody heeding it.
@@ -239,8 +244,13 @@ fn placed(base: &str, words: &[String], stdin: &Stream) -> Vec<String> {
     out
 }
 
-/// The replacements of `s` with whatever mark, wherever it stands in a text.
+/// The replacements of `s`, as they stand afterwards.
 fn replacements(text: &str) -> Vec<String> {
+    substitutions(text).into_iter().map(|(_, replacement)| sed::unescaped(&replacement, false)).collect()
+}
+
+/// What `s` looks for with whatever mark, wherever it stands in a text, and what it puts there.
+fn substitutions(text: &str) -> Vec<(String, String)> {
     let mut out = Vec::new();
     let mut from = 0;
     while let Some(at) = text.get(from..).and_then(|rest| rest.find('s')).map(|at| from + at) {
@@ -253,12 +263,13 @@ fn replacements(text: &str) -> Vec<String> {
         }
         let body = text.get(at + 1 + mark.len_utf8()..).unwrap_or("");
         let found = if mark == '{' {
-            sed::past(body, '}').and_then(|(_, tail)| sed::past(tail.trim_start().strip_prefix('{')?, '}'))
+            sed::past(body, '}')
+                .and_then(|(from, tail)| Some((from, sed::past(tail.trim_start().strip_prefix('{')?, '}')?)))
         } else {
-            sed::past(body, mark).and_then(|(_, tail)| sed::past(tail, mark))
+            sed::past(body, mark).and_then(|(from, tail)| Some((from, sed::past(tail, mark)?)))
         };
-        if let Some((replacement, tail)) = found {
-            out.push(sed::unescaped(replacement, false));
+        if let Some((looked_for, (replacement, tail))) = found {
+            out.push((looked_for.to_owned(), replacement.to_owned()));
             from = text.len() - tail.len();
         }
     }
@@ -324,7 +335,7 @@ fn pieces(text: &str) -> Vec<&str> {
 
 /// Whether a text holds what a grave line cannot be without.
 fn may_be_grave(text: &str) -> bool {
-    ["|", "$(", "`", "/dev/tcp", ";", "&&", "<(", "rm -"].iter().any(|mark| text.contains(mark))
+    ["${{", "|", "$(", "`", "/dev/tcp", ";", "&&", "<(", "rm -"].iter().any(|mark| text.contains(mark))
 }
 
 #[cfg(test)]

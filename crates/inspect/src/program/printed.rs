@@ -4,6 +4,7 @@ use countersign_plan::tool::{Effect, TargetKind};
 
 use super::special::is_credential;
 use super::tasks::has;
+use crate::catalogue::Role;
 use crate::inspection::FindingKind;
 use crate::machine::{Machine, Stream, Word};
 
@@ -93,18 +94,30 @@ impl Machine<'_> {
         }
     }
 
-    /// `mv FILE PLACE`, where the line wrote the file: what stands at that place afterwards (mv(1)).
+    /// `mv FILE… PLACE`, `mv -t FOLDER FILE…`, where the line wrote the file: what stands at that place afterwards (mv(1)).
     pub(super) fn takes_place(&mut self, rest: &[Word]) {
-        let names: Vec<&Word> = rest.iter().filter(|word| !word.prefix().starts_with('-')).collect();
-        let [from, to] = names.as_slice() else { return };
-        let held = self.held(from);
-        let last = from.shown().rsplit('/').next().unwrap_or("").to_owned();
-        let places: Vec<String> =
-            self.paths(to).into_iter().flat_map(|path| [format!("{path}/{last}"), path]).collect();
-        let believed = |path: &&String| crate::file::runs_by_itself(path, &self.context.home);
-        for place in places.iter().filter(believed).cloned().collect::<Vec<_>>() {
-            self.judge_written(&place, &held);
-            if held.remote {
+        let Some(entry) = crate::catalogue::entry("mv") else { return };
+        let Ok((_, parsed)) = super::options::read(entry, rest) else { return };
+        let folder = parsed.values.iter().find(|(role, _)| *role == Role::Write).map(|(_, word)| word);
+        let (to, names) = match (folder, parsed.operands.as_slice()) {
+            (Some(folder), names) => (folder, names),
+            (None, [names @ .., to]) => (to, names),
+            _ => return,
+        };
+        for name in names.iter().take(MAX_FILES) {
+            let held = self.held(name);
+            let shown = name.shown();
+            let last = shown.trim_end_matches('/').rsplit('/').next().unwrap_or("");
+            for path in self.paths(to) {
+                let below = format!("{}/{last}", path.trim_end_matches('/'));
+                // A place that something believes is the file's own, or a folder for such.
+                let believed = |place: &String| crate::file::runs_by_itself(place, &self.context.home);
+                let place = [path, below].into_iter().find(believed);
+                let Some(place) = place else { continue };
+                self.judge_written(&place, &held);
+                if folder.is_some() || names.len() > 1 {
+                    self.touch_path(Effect::Update, &Word::text(place.as_str()), false);
+                }
                 self.files.insert(place, held.clone());
             }
         }
@@ -112,8 +125,10 @@ impl Machine<'_> {
 
     /// What a host sent lies where it is run without anybody starting it: hooks, units, schedules, what a shell reads as it begins.
     pub(super) fn judge_fetched_places(&mut self) {
-        // Programs lie there, and are started by their names; a pipeline is run somewhere else.
-        let apart = |path: &str| ["/.local/bin/", "/workflows/"].iter().any(|folder| path.contains(folder));
+        // Programs lie there, and are started by their names; a pipeline is run somewhere else; what an editor has beside it waits for a call (Vim,
+        // "autoload").
+        let apart =
+            |path: &str| ["/.local/bin/", "/workflows/", "/autoload/"].iter().any(|folder| path.contains(folder));
         let home = &self.context.home;
         let found = self.files.iter().find_map(|(path, file)| {
             (file.remote && !apart(path) && crate::file::runs_by_itself(path, home)).then(|| path.clone())

@@ -2,9 +2,13 @@
 //! "Configuration"; The Cargo Book, "Configuration"; Maven, "Settings Reference"; the references of nuget.config and
 //! vcpkg-configuration.json).
 
+use countersign_plan::document::{self, Bounds};
+use serde_json::Value;
+
+use super::pairs;
 use super::sources::{Told, USUAL, settings};
 use crate::inspection::FindingKind;
-use crate::machine::Machine;
+use crate::machine::{Machine, Word};
 
 /// Ends of names of files that hold nothing but settings of such a program.
 const SETTINGS: &[&str] = &[
@@ -32,7 +36,8 @@ const SETTINGS: &[&str] = &[
     "/etc/apt/sources.list",
 ];
 
-/// Settings of npm and Cargo that name a program.
+/// Settings that name a program, or a file with code, that is run in the place of the usual one or beside it (npmrc(5); Yarn, "yarnPath"; Bun,
+/// "preload"; nix.conf(5), "post-build-hook"; `go help environment`; The Cargo Book, "Configuration").
 const PROGRAMS: &[&str] = &[
     "script-shell",
     "shell",
@@ -44,7 +49,18 @@ const PROGRAMS: &[&str] = &[
     "runner",
     "linker",
     "credential-provider",
+    "yarnpath",
+    "preload",
+    "post-build-hook",
+    "pre-build-hook",
+    "diff-hook",
+    "plugin-files",
+    "gocacheprog",
+    "ld-preload",
 ];
+
+/// Settings of Cargo that name where other settings or sources lie.
+const PLACES: &[&str] = &["include", "paths", "directory"];
 
 /// The most addresses and lines of one file.
 const MAX_PLACES: usize = 16;
@@ -58,7 +74,7 @@ impl Machine<'_> {
             lower.ends_with("/settings.xml") && ["<mirror", "<repositor"].iter().any(|tag| text.contains(tag));
         let of_system = lower.contains("/sources.list.d/") || lower.contains("/yum.repos.d/");
         self.judge_included(name, &lower, text);
-        if lower.ends_with("/ansible.cfg") {
+        if lower.ends_with("/ansible.cfg") || lower.ends_with("/.ansible.cfg") {
             self.judge_plugins(name, text);
         }
         if !(of_maven || of_system || SETTINGS.iter().any(|end| lower.ends_with(end))) {
@@ -73,26 +89,29 @@ impl Machine<'_> {
         let (mut told, mut scoped) = (Told::default(), Told::default());
         for line in text.lines().take(MAX_LINES) {
             // What belongs to one publisher takes nobody else's place (npmrc(5), "scope").
-            let into =
-                if line.trim_start().starts_with(['@', '"']) && line.contains("@") { &mut scoped } else { &mut told };
+            let into = if line.trim_start().trim_start_matches('"').starts_with('@') { &mut scoped } else { &mut told };
             match marked {
                 true if line.contains("xmlns") => {}
                 true => into.place(line),
                 false => settings(&lower, line, into),
             }
         }
+        let pairs = if marked || lower.ends_with(".json") { Vec::new() } else { pairs::of(text.as_ref()) };
+        for (key, value) in pairs.iter().filter(|(_, value)| value.contains('\n')) {
+            settings(&lower, &format!("{key} = {}", value.replace('\n', " ")), &mut told);
+        }
         for place in scoped.foreign().take(MAX_PLACES).collect::<Vec<_>>() {
-            self.touch_host(&crate::machine::Word::text(place));
+            self.touch_host(&Word::text(place));
         }
         for place in told.foreign().take(MAX_PLACES).collect::<Vec<_>>() {
-            self.touch_host(&crate::machine::Word::text(place.as_str()));
+            self.touch_host(&Word::text(place.as_str()));
             self.find(FindingKind::LoadsCode, format!("{name} has packages come from {place}"));
         }
         if told.unchecked || scoped.unchecked {
             self.find(FindingKind::DisablesProtection, format!("{name} has packages taken that nothing checks"));
         }
-        for line in text.lines().take(MAX_LINES) {
-            self.judge_runner(name, line);
+        for (key, value) in &pairs {
+            self.judge_runner(name, key, value);
         }
     }
 
@@ -108,84 +127,128 @@ impl Machine<'_> {
             "vault_password_file",
             "inventory",
         ];
-        for line in text.lines().take(MAX_LINES) {
-            let Some((key, value)) = line.split_once('=') else { continue };
-            let (key, value) = (key.trim(), value.trim());
-            let told = key.ends_with("_plugins") || KEYS.contains(&key);
+        let folder = name.rsplit_once('/').map_or("/", |(folder, _)| folder);
+        for (key, value) in pairs::of(text) {
+            let key = key.rsplit('.').next().unwrap_or(&key).to_ascii_lowercase();
             let usual = |place: &str| {
                 ["/usr/share/ansible", "/etc/ansible", "~/.ansible"].iter().any(|own| place.starts_with(own))
             };
-            let place = value.split(':').find(|place| place.starts_with(['/', '~']) && !usual(place));
-            if let Some(place) = place.filter(|_| told) {
-                self.runs_later(value);
+            // One that lies in the project is its own, by whatever name.
+            let foreign = |place: &&str| {
+                let place = place.trim();
+                let path = crate::path::normalise(folder, place);
+                let elsewhere = place.starts_with(['~', '$']) || !crate::path::is_below(&path, &self.context.cwd);
+                !place.is_empty() && !usual(place) && !place.starts_with("{{") && elsewhere && path != self.context.cwd
+            };
+            let told = key.ends_with("_plugins") || KEYS.contains(&key.as_str());
+            let place = value.split(':').find(foreign).map(str::trim).filter(|_| told);
+            if let Some(place) = place {
+                self.runs_later(&value);
                 self.find(FindingKind::LoadsCode, format!("{name} has what {place} holds run as its {key}"));
             }
         }
     }
 
-    /// A pipeline that takes a part of itself from elsewhere, hooks that do (GitLab CI, "include:remote"; pre-commit, "repos").
+    /// A pipeline that takes a part of itself from elsewhere, hooks that do (GitLab CI, "include", "include:remote"; pre-commit, "repos").
     fn judge_included(&mut self, name: &str, lower: &str, text: &str) {
-        let key = if lower.ends_with("/.gitlab-ci.yml") {
-            "remote"
-        } else if lower.ends_with("/.pre-commit-config.yaml") {
-            "repo"
-        } else {
+        let hooks = lower.ends_with("/.pre-commit-config.yaml");
+        if !(hooks || lower.ends_with("/.gitlab-ci.yml")) {
             return;
+        }
+        let places: Vec<String> = match document::from_yaml(text.as_bytes(), Bounds::CONFIG) {
+            Ok(document) => {
+                let mut places = Vec::new();
+                included(document.get(if hooks { "repos" } else { "include" }).unwrap_or(&Value::Null), &mut places);
+                places
+            }
+            // A document that the reader refuses is read line by line.
+            Err(_) => {
+                let key = |before: &str| {
+                    let key = before.trim().trim_start_matches("- ").trim_matches(['"', '\'']);
+                    if hooks { key == "repo" } else { matches!(key, "remote" | "include") }
+                };
+                let pairs = text.lines().take(MAX_LINES).filter_map(|line| line.split_once(':'));
+                pairs
+                    .filter(|(before, _)| key(before))
+                    .map(|(_, place)| place.trim().trim_matches(['"', '\'']).to_owned())
+                    .collect()
+            }
         };
-        for line in text.lines().take(MAX_LINES) {
-            let Some((before, place)) = line.split_once(':') else { continue };
-            let place = place.trim().trim_matches(['"', '\'']);
-            if before.trim().trim_start_matches("- ").trim_matches(['"', '\'']) != key || !place.contains("://") {
+        for place in places.iter().take(MAX_PLACES) {
+            // `USER@HOST:PATH` (git-clone(1), "GIT URLS").
+            let short = place.split_once(':').filter(|(host, path)| host.contains('@') && !path.starts_with("//"));
+            if !place.contains("://") && (short.is_none() || !hooks) {
                 continue;
             }
-            let host = crate::host::read(place).name.unwrap_or_default();
+            let place = short.map_or_else(|| place.clone(), |(host, path)| format!("ssh://{host}/{path}"));
+            let host = crate::host::read(&place).name.unwrap_or_default();
             // Where nearly all hooks are kept.
-            let kept =
-                key == "repo" && ["github.com", "gitlab.com"].iter().any(|own| host.split(':').next() == Some(*own));
+            let kept = hooks && ["github.com", "gitlab.com"].iter().any(|own| host.split(':').next() == Some(*own));
             if !kept && !crate::host::is_local(&host) {
-                self.touch_host(&crate::machine::Word::text(place));
+                self.touch_host(&Word::text(place.as_str()));
                 self.find(FindingKind::LoadsCode, format!("{name} has what it runs come from {place}"));
             }
         }
     }
 
-    /// A setting that names what is run in the place of the usual program.
-    fn judge_runner(&mut self, name: &str, line: &str) {
-        let Some((key, value)) = line.split_once('=') else { return };
-        let key = key.trim().trim_matches('"');
-        let value = value.trim();
-        // A text of TOML, a list of words, or what stands there (TOML, "String").
-        let value = match value.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
-            Some(text) => text.replace("\\\"", "\""),
-            None => value.replace(['[', ']', '"', '\'', ','], ""),
-        };
-        let value = value.trim();
-        if key == "node-options" {
-            if ["--require", "-r ", "--import", "--loader", "--experimental-loader"].iter().any(|o| value.contains(o)) {
-                self.find(FindingKind::LoadsCode, format!("{name} has every program load {value}"));
+    /// A setting that names what is run in the place of the usual program, or loaded beside it.
+    fn judge_runner(&mut self, name: &str, key: &str, value: &str) {
+        const LOADING: &[&str] = &["--require", "-r ", "-r=", "--import", "--loader", "--experimental-loader"];
+        // `env.NAME = { value = … }` (The Cargo Book, "[env]").
+        let key = key.strip_suffix(".value").unwrap_or(key);
+        let last = key.rsplit('.').next().unwrap_or(key).to_ascii_lowercase().replace('_', "-");
+        let words = pairs::texts(value);
+        let joined = words.join(" ");
+        match last.as_str() {
+            "node-options" if LOADING.iter().any(|option| joined.contains(option)) => {
+                self.find(FindingKind::LoadsCode, format!("{name} has every program load {joined}"));
             }
-            return;
+            "goflags" if joined.contains("-toolexec") || joined.contains("-exec") => {
+                self.find(FindingKind::LoadsCode, format!("{name} has every build run {joined}"));
+            }
+            "rustflags" | "cargo-encoded-rustflags" => {
+                for flag in words.iter().flat_map(|word| word.split_whitespace()) {
+                    if let Some((_, program)) = flag.split_once("linker=") {
+                        self.named_by_setting(name, program);
+                    }
+                }
+            }
+            last if PLACES.contains(&last) && name.contains("/.cargo/") => {
+                words.iter().take(MAX_PLACES).for_each(|place| self.named_by_setting(name, place));
+            }
+            last if PROGRAMS.contains(&last) && !crate::shell::is_deep() => {
+                self.runs_later(&joined);
+                let program = joined.split_whitespace().next().unwrap_or("");
+                self.named_by_setting(name, program);
+                // A list of words is a command as it stands there.
+                let inner = match value.trim_start().starts_with('[') {
+                    true => crate::shell::argv(&words, self.context),
+                    false => crate::shell::shell(&joined, self.context),
+                };
+                self.absorb_grave(inner);
+            }
+            _ => {}
         }
-        if key == "GOFLAGS" && (value.contains("-toolexec") || value.contains("-exec")) {
-            self.find(FindingKind::LoadsCode, format!("{name} has every build run {value}"));
-            return;
-        }
-        let last = key.rsplit('.').next().unwrap_or(key);
-        if !PROGRAMS.contains(&last) || crate::shell::is_deep() {
-            return;
-        }
-        let program = value.split_whitespace().next().unwrap_or("");
-        self.runs_later(value);
+    }
+
+    /// A program, or a folder, that is no installed one and none of the project's own.
+    fn named_by_setting(&mut self, name: &str, program: &str) {
         let installed = super::PROGRAM_FOLDERS.iter().any(|folder| program.starts_with(folder));
-        if program.contains('/') && !installed {
+        if program.contains('/') && !installed && !self.is_of_project(&Word::text(program)) {
             self.find(FindingKind::LoadsCode, format!("{name} has {program} run what is built"));
         }
-        // A list of words is a command as it stands there.
-        let inner = match line.split_once('=').map(|(_, list)| serde_json::from_str::<Vec<String>>(list.trim())) {
-            Some(Ok(words)) => crate::shell::argv(&words, self.context),
-            _ => crate::shell::shell(value, self.context),
-        };
-        self.absorb_grave(inner);
+    }
+}
+
+/// Places among what a pipeline or hooks are taken from: a text, a list, or under `remote` and `repo`.
+fn included(value: &Value, out: &mut Vec<String>) {
+    match value {
+        Value::String(place) => out.push(place.clone()),
+        Value::Array(items) => items.iter().for_each(|item| included(item, out)),
+        Value::Object(members) => {
+            out.extend(["remote", "repo"].iter().filter_map(|key| members.get(*key)?.as_str()).map(str::to_owned));
+        }
+        _ => {}
     }
 }
 

@@ -53,7 +53,9 @@ impl Machine<'_> {
             shorewall netfilter-persistent";
         let names = || words.iter().map(|word| word.trim_end_matches(".service")).filter(|word| !word.starts_with('-'));
         let ends = |word: &str| matches!(word, "stop" | "disable" | "mask" | "kill" | "remove");
-        if names().any(ends)
+        // `systemctl VERB UNIT`, `service NAME VERB`; what is only asked about is none of it.
+        let verb = if matches!(base, "service" | "rc-service") { names().nth(1) } else { names().next() };
+        if verb.is_some_and(ends)
             && let Some(guard) = names().find(|word| super::tasks::has(GUARDS, word))
         {
             self.find(FindingKind::DisablesProtection, format!("`{base}` takes {guard} down"));
@@ -73,7 +75,10 @@ impl Machine<'_> {
             "zip" => short('m') || said(&["--move"]),
             "rsync" => said(&["--remove-source-files", "--remove-sent-files"]),
             "mv" | "gmv" => {
-                words.last().is_some_and(|to| to == NOWHERE) || said(&["-t/dev/null", "--target-directory=/dev/null"])
+                let folder = |pair: &[String]| matches!(pair, [option, to] if matches!(option.as_str(), "-t" | "--target-directory") && to == NOWHERE);
+                words.last().is_some_and(|to| to == NOWHERE)
+                    || words.windows(2).any(folder)
+                    || said(&["-t/dev/null", "--target-directory=/dev/null"])
             }
             _ if base.starts_with("7z") => said(&["-sdel"]),
             _ => false,
@@ -86,12 +91,23 @@ impl Machine<'_> {
 
     /// All that was ever saved of something: a whole store of backups, a file system with all below it, each snapshot (the manuals of
     /// BorgBackup, restic, ZFS, Velero, pgBackRest, WAL-G and Barman); a whole directory (ldapdelete(1), "-r").
-    pub(super) fn removes_backups(&mut self, base: &str, words: &[String]) {
+    pub(super) fn removes_backups(&mut self, base: &str, rest: &[Word], words: &[String]) {
         let said = |names: &[&str]| words.iter().any(|word| names.contains(&word.as_str()));
-        if said(&["-n", "--dry-run", "-nv", "-nvr", "-rnv", "-nr", "-rn"]) {
+        // The letter is another option of the others.
+        let dry = matches!(base, "borg" | "restic" | "rustic" | "zfs" | "ldapdelete")
+            && words.iter().any(|word| {
+                word == "--recursive"
+                    || word
+                        .strip_prefix('-')
+                        .is_some_and(|flags| !flags.starts_with('-') && flags.len() < 5 && flags.contains('n'))
+            });
+        if dry || said(&["--dry-run"]) {
             return;
         }
-        let verb = words.iter().find(|word| !word.starts_with('-')).map_or("", String::as_str);
+        // Values of options before it are no verb.
+        let path = crate::catalogue::entry(base).and_then(|entry| super::options::read(entry, rest).ok());
+        let path = path.map(|(_, parsed)| parsed.path).unwrap_or_default();
+        let verb = path.first().map_or("", String::as_str);
         let kept = || words.iter().filter_map(|word| word.strip_prefix("--keep-"));
         let all = match base {
             // Without the name of an archive it is the store that is meant.
@@ -130,7 +146,11 @@ impl Machine<'_> {
             "kopia" => said(&["delete"]) && said(&["--all-snapshots-for-source"]) && said(&["--delete"]),
             "rm" => {
                 words.iter().any(|word| is_recursive(word))
-                    && words.iter().any(|word| is_store(word) && !crate::path::is_below(word, &self.context.cwd))
+                    && rest
+                        .iter()
+                        .filter(|word| !word.prefix().starts_with('-'))
+                        .flat_map(|word| self.paths(word))
+                        .any(|path| is_store(&path) && !crate::path::is_below(&path, &self.context.cwd))
             }
             "ldapdelete" => words.iter().any(|word| is_recursive(word)) && words.iter().any(|word| is_base(word)),
             _ => false,
@@ -153,13 +173,18 @@ fn is_store(path: &str) -> bool {
         ["backup", "restic", "borg", "pgbackrest", "barman"].iter().any(|name| lower.contains(name))
     };
     let whole = matches!(folder, "" | "/var" | "/mnt" | "/srv" | "/data") && matches!(last, "backup" | "backups");
+    let passes = ["/tmp/", "/var/tmp/"].iter().any(|folder| path.starts_with(folder));
     path.starts_with('/')
+        && !passes
         && (whole || (folder.split('/').any(kept) && matches!(last, "data" | "index" | "keys" | "snapshots")))
 }
 
 /// Whether flags of one letter say that all below is meant.
 fn is_recursive(word: &str) -> bool {
-    word.strip_prefix('-').is_some_and(|flags| !flags.starts_with('-') && flags.len() < 5 && flags.contains(['r', 'R']))
+    word == "--recursive"
+        || word
+            .strip_prefix('-')
+            .is_some_and(|flags| !flags.starts_with('-') && flags.len() < 5 && flags.contains(['r', 'R']))
 }
 
 /// Whether a name is that of a directory's base, and of nothing in it (RFC 2247).

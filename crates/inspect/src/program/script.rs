@@ -58,26 +58,6 @@ impl Machine<'_> {
         }
     }
 
-    /// What a script of a document store removes (MongoDB shell methods).
-    pub(super) fn judge_documents(&mut self, text: &str) {
-        if !matches!(self.by.as_str(), "mongosh" | "mongo") {
-            return;
-        }
-        let text: String = text.chars().filter(|c| !c.is_whitespace()).collect();
-        if text.contains(".dropDatabase(") || text.contains("dropDatabase:1") {
-            self.find(FindingKind::DestroysDatabase, "`dropDatabase` removes all of it");
-        }
-        if [".drop()", ".deleteMany({})", ".remove({})", ".deleteMany()", ".updateMany({},"]
-            .iter()
-            .any(|call| text.contains(call))
-        {
-            self.find(
-                FindingKind::UnboundedStatement,
-                format!("`{}` removes or changes every document of a collection", self.by),
-            );
-        }
-    }
-
     /// What a file in a temporary folder holds that the line itself wrote, where all of it is known: what it does is read, and no
     /// file of anybody else's is run.
     pub(super) fn scratch(&self, file: &Word) -> Option<String> {

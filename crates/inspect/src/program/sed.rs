@@ -167,13 +167,17 @@ fn sed_commands(script: &str) -> Vec<SedCommand> {
                 if c == 's' {
                     out.push(SedCommand::Puts(unescaped(replacement, true)));
                 }
+                let flags: &str = tail.split(|c: char| !c.is_ascii_alphanumeric() || c == 'w').next().unwrap_or("");
+                // Of several lines only one is meant, or not the first of what is found (GNU sed, "The s Command", M).
+                let one = flags.contains(|c: char| matches!(c, 'm' | 'M') || c.is_ascii_digit());
                 while let Some(flag) = tail.chars().next().filter(|_| c == 's') {
                     match flag {
                         'g' | 'p' | 'i' | 'I' | 'm' | 'M' | '0'..='9' => tail = tail.get(1..).unwrap_or(""),
                         // What stands in the line afterwards is run: all of it is known where all of it was replaced.
                         'e' => {
                             let line = unescaped(replacement, true);
-                            let whole = matches!(from, ".*" | "^.*" | ".*$" | "^.*$") && !has_matched(replacement);
+                            let whole =
+                                !one && matches!(from, ".*" | "^.*" | ".*$" | "^.*$") && !has_matched(replacement);
                             out.extend((!line.trim().is_empty()).then_some(SedCommand::Runs(Some(line))));
                             out.extend((!whole).then_some(SedCommand::Runs(None)));
                             tail = tail.get(1..).unwrap_or("");

@@ -228,6 +228,7 @@ const KEYS: &[&str] = &[
     "server",
     "substituters",
     "baseurl",
+    "uris",
     "distributionurl",
     "maven",
     "npmregistryserver",

@@ -59,7 +59,7 @@ impl Machine<'_> {
             "npx" | "bunx" | "pnpx" => return self.projects_own(rest, stdin),
             "npm" | "pnpm" | "yarn" => return self.by_package_manager(name, rest, stdin),
             "crontab" | "scrontab" => return self.table_of_jobs(rest, stdin),
-            "cmake" => return self.command_of_cmake(rest, stdin),
+            "cmake" | "cmake3" => return self.command_of_cmake(rest, stdin),
             "rpm" | "rpmspec" | "rpmbuild" | "gh" | "glab" | "dvc" => {
                 self.lines_told(name, rest, stdin);
                 return None;

@@ -1,10 +1,10 @@
 //! What runs in the place of a build's usual tools, or beside what a program does, because its words say so: launchers and compilers of
-//! CMake, runners of Cargo, containers of `act`, the far end of a network of QEMU (the programs' manuals).
+//! CMake, runners of Cargo, containers of `act` (the programs' manuals).
 
 use countersign_plan::tool::{Effect, TargetKind};
 
-use crate::inspection::{Build as _, FindingKind};
-use crate::machine::{Machine, Stream, Word};
+use crate::inspection::{Build as _, FindingKind, Inspection, UnknownKind};
+use crate::machine::{Machine, Word};
 
 /// The most words of one command that are looked at.
 const MAX_WORDS: usize = 256;
@@ -12,6 +12,7 @@ const MAX_WORDS: usize = 256;
 /// Ends of names of CMake's variables of which the value is a program that a build starts (cmake-variables(7)).
 const STARTED: &[&str] = &[
     "_COMPILER",
+    "_EXECUTABLE",
     "_COMPILER_LAUNCHER",
     "_LINKER_LAUNCHER",
     "_CLANG_TIDY",
@@ -33,30 +34,40 @@ const STARTED: &[&str] = &[
     "CMAKE_OBJCOPY",
 ];
 
-/// Those of which the value is a script that CMake reads.
-const READ: &[&str] = &["CMAKE_TOOLCHAIN_FILE", "_INCLUDE", "_INCLUDE_BEFORE", "_INJECTION", "_TOP_LEVEL_INCLUDES"];
+/// Those of which the value is a script that CMake reads, or a folder with such.
+const READ: &[&str] =
+    &["CMAKE_TOOLCHAIN_FILE", "_INCLUDE", "_INCLUDE_BEFORE", "_INJECTION", "_TOP_LEVEL_INCLUDES", "CMAKE_MODULE_PATH"];
+
+/// How names of others of that kind begin: what stands in the place of what a project fetches, rules for each language (cmake(1),
+/// "FetchContent", "CMAKE_USER_MAKE_RULES_OVERRIDE").
+const READ_ALIKE: &[&str] = &["FETCHCONTENT_SOURCE_DIR_", "CMAKE_USER_MAKE_RULES_OVERRIDE"];
+
+/// Folders in which toolchains are installed for the whole machine.
+const INSTALLED: &[&str] = &["/opt/", "/usr/lib/", "/usr/libexec/", "/usr/local/lib/"];
 
 /// Settings of Cargo that name a program (The Cargo Book, "Configuration").
 const OF_CARGO: &[&str] =
     &["runner", "linker", "rustc", "rustdoc", "rustc-wrapper", "rustc-workspace-wrapper", "credential-provider"];
 
-/// Beginnings of its settings that only say how much and in which way it builds and shows.
+/// Settings of it that only say how much and in which way it builds and shows, with all below them.
 const MILD: &[&str] = &[
-    "profile.",
-    "term.",
+    "profile",
+    "term",
     "net.retry",
     "net.offline",
     "net.git-fetch-with-cli",
     "build.jobs",
     "build.target",
     "build.incremental",
-    "build.dep-info-basedir",
-    "cargo-new.",
-    "future-incompat-report.",
+    "cargo-new",
+    "future-incompat-report",
     "http.timeout",
     "http.multiplexing",
     "http.low-speed-limit",
 ];
+
+/// Flags of the compiler's that name a program or load code (rustc, "Codegen Options").
+const LOADING_FLAGS: &[&str] = &["linker=", "link-arg", "link-self-contained", "codegen-backend", "-Z"];
 
 impl Machine<'_> {
     /// Looks at what the words of such a program have run.
@@ -65,7 +76,7 @@ impl Machine<'_> {
             return;
         }
         match base {
-            "cmake" | "ccmake" | "cmake-gui" => self.tools_of_cmake(rest),
+            "cmake" | "cmake3" | "ccmake" | "cmake-gui" => self.tools_of_cmake(rest),
             "cargo" => self.tools_of_cargo(rest),
             "act" => self.containers_of_act(rest),
             "sysctl" => {
@@ -90,87 +101,130 @@ impl Machine<'_> {
     /// `-DNAME[:TYPE]=VALUE`, with the value in the same word or in the next one (cmake(1), "-D").
     fn tools_of_cmake(&mut self, rest: &[Word]) {
         for (i, word) in rest.iter().enumerate().take(MAX_WORDS) {
-            let Some(given) = word.constant().and_then(|word| word.strip_prefix("-D")) else { continue };
-            let given = if given.is_empty() { rest.get(i + 1).and_then(Word::constant).unwrap_or("") } else { given };
+            let Some(given) = word.skip(2).filter(|_| word.prefix().starts_with("-D")) else { continue };
+            let given = if given.is_empty() { rest.get(i + 1).cloned().unwrap_or_default() } else { given };
             let Some((name, value)) = given.split_once('=') else { continue };
-            let name = name.split(':').next().unwrap_or(name);
+            let name = name.prefix();
+            let name = name.split(':').next().unwrap_or(&name);
             let ends = |list: &[&str]| list.iter().any(|end| name.ends_with(end));
             if value.is_empty() {
                 continue;
             }
             if ends(STARTED) {
                 // A list of CMake's is the words of a command.
-                match value.contains(';') {
-                    true => self.tool(name, value.split(';').map(str::to_owned).collect()),
-                    false => self.tool_line(name, value),
+                match value.constant() {
+                    Some(value) if value.contains(';') => {
+                        self.tool(name, value.split(';').map(str::to_owned).collect())
+                    }
+                    Some(value) => self.tool_line(name, value),
+                    None => self.unseen_tool(name, &value),
                 }
-            } else if ends(READ) {
-                self.loads(&Word::text(value));
+            } else if ends(READ) || READ_ALIKE.iter().any(|start| name.starts_with(start)) {
+                self.loads(&value);
             }
         }
+    }
+
+    /// A program that shows only when the line runs.
+    fn unseen_tool(&mut self, name: &str, value: &Word) {
+        let message = format!("what {name} has run, `{}`, shows only when the line runs", value.shown());
+        self.unknown(UnknownKind::Value, Effect::Execute, message);
     }
 
     /// `--config KEY=VALUE`, of which the value is one of TOML, or `--config FILE` (cargo(1), "--config").
     fn tools_of_cargo(&mut self, rest: &[Word]) {
         for (i, word) in rest.iter().enumerate().take(MAX_WORDS) {
-            let text = word.shown();
-            if text == "--" {
+            if word.constant() == Some("--") {
                 break;
             }
-            let next = || rest.get(i + 1).map(Word::shown);
-            let joined = text.strip_prefix("--config=").map(str::to_owned);
-            let Some(given) = joined.or_else(|| next().filter(|_| text == "--config")) else { continue };
-            let Some((key, value)) = given.split_once('=') else {
-                self.loads(&Word::text(given.as_str()));
-                self.find(FindingKind::LoadsCode, format!("`{}` takes its settings from {given}", self.by));
+            let joined = word.skip("--config=".len()).filter(|_| word.prefix().starts_with("--config="));
+            let next = || rest.get(i + 1).filter(|_| word.constant() == Some("--config")).cloned();
+            let Some(given) = joined.or_else(next) else { continue };
+            let Some(text) = given.constant() else {
+                self.unseen_tool("--config", &given);
                 continue;
             };
-            let (key, value) = (key.trim(), value.trim());
-            let last = key.rsplit('.').next().unwrap_or(key);
-            if OF_CARGO.contains(&last) {
-                match serde_json::from_str::<Vec<String>>(value) {
-                    Ok(words) => self.tool(key, words),
-                    Err(_) => {
-                        let text = serde_json::from_str::<String>(value);
-                        self.tool_line(key, &text.unwrap_or_else(|_| value.trim_matches('\'').to_owned()));
-                    }
-                }
-            } else if !MILD.iter().any(|start| key.starts_with(start)) {
-                self.find(FindingKind::LoadsCode, format!("the setting {key} decides what `{}` builds from", self.by));
+            let pairs = super::pairs::of(text);
+            if !text.contains('=') || pairs.is_empty() {
+                self.loads(&given);
+                self.find(FindingKind::LoadsCode, format!("`{}` takes its settings from {text}", self.by));
             }
+            for (key, value) in &pairs {
+                self.setting_of_cargo(key, value);
+            }
+        }
+    }
+
+    fn setting_of_cargo(&mut self, key: &str, value: &str) {
+        let texts = super::pairs::texts(value);
+        let last = key.rsplit('.').next().unwrap_or(key);
+        let mild =
+            MILD.iter().any(|own| key.strip_prefix(own).is_some_and(|rest| rest.is_empty() || rest.starts_with('.')));
+        match last {
+            last if OF_CARGO.contains(&last) && value.starts_with('[') => self.tool(key, texts),
+            last if OF_CARGO.contains(&last) => self.tool_line(key, &texts.join(" ")),
+            "target-dir" => self.touch_path(Effect::Update, &Word::text(texts.join(" ")), true),
+            "rustflags" if !texts.iter().any(|flag| LOADING_FLAGS.iter().any(|part| flag.contains(part))) => {}
+            "rustflags" => {
+                self.find(FindingKind::LoadsCode, format!("the setting {key} has {value} decide what is built"))
+            }
+            _ if mild => {}
+            _ => self.find(FindingKind::LoadsCode, format!("the setting {key} decides what `{}` builds from", self.by)),
         }
     }
 
     fn tool_line(&mut self, name: &str, line: &str) {
         let first = line.split_whitespace().next().unwrap_or("").to_owned();
         let inner = crate::shell::shell(line, self.context);
-        self.absorb_grave(inner);
-        self.tool_named(name, &first, line);
+        self.tool_named(name, &first, line, inner);
     }
 
     fn tool(&mut self, name: &str, words: Vec<String>) {
         let first = words.first().cloned().unwrap_or_default();
         let inner = crate::shell::argv(&words, self.context);
-        self.absorb_grave(inner);
-        self.tool_named(name, &first, &words.join(" "));
+        self.tool_named(name, &first, &words.join(" "), inner);
     }
 
-    /// A program that is no installed one: it is run, and one that is not the project's decides what is built.
-    fn tool_named(&mut self, name: &str, program: &str, line: &str) {
-        let installed = super::PROGRAM_FOLDERS.iter().any(|folder| program.starts_with(folder));
+    /// A program that is no installed one: it is run, and one that is not the project's decides what is built. So does a script, or what is
+    /// loaded, that an interpreter is given.
+    fn tool_named(&mut self, name: &str, program: &str, line: &str, inner: Inspection) {
+        let path = crate::path::normalise("/", program);
+        let installed = program.starts_with('/')
+            && super::PROGRAM_FOLDERS.iter().chain(INSTALLED).any(|folder| path.starts_with(folder))
+            && !self.files.contains_key(&path);
         let word = Word::text(program);
         let elsewhere = program.contains('/') && !installed;
-        let own = elsewhere
-            && self.paths(&word).iter().all(|path| {
-                crate::path::is_below(path, &self.context.cwd) && !self.files.get(path).is_some_and(|file| file.remote)
-            });
+        let own = elsewhere && self.is_of_project(&word);
         if elsewhere {
             self.runs_later(program);
             self.loads(&word);
         }
-        if super::is_shell(program) || (elsewhere && !own) {
+        let given = inner.touches.iter().filter(|touch| {
+            touch.effect == Effect::Execute
+                && touch.kind == TargetKind::File
+                && touch.name != path
+                && touch.name != program
+        });
+        let given: Vec<Word> = given.map(|touch| Word::text(touch.name.as_str())).take(MAX_WORDS).collect();
+        let loads = inner.findings.iter().any(|finding| finding.kind == FindingKind::LoadsCode);
+        self.absorb_grave(inner);
+        for file in &given {
+            self.loads(file);
+        }
+        if super::is_shell(program)
+            || (elsewhere && !own)
+            || loads
+            || given.iter().any(|file| !self.is_of_project(file))
+        {
             self.find(FindingKind::LoadsCode, format!("{name} has `{line}` run what is built"));
         }
+    }
+
+    /// Whether a name is that of something in the project, which no host sent.
+    pub(super) fn is_of_project(&self, word: &Word) -> bool {
+        self.paths(word).iter().all(|path| {
+            crate::path::is_below(path, &self.context.cwd) && !self.files.get(path).is_some_and(|file| file.remote)
+        })
     }
 
     /// `west build -t TARGET`: one that only shows or asks what is set, or one that does more to the board (Zephyr, "Building, Flashing and
@@ -199,27 +253,37 @@ impl Machine<'_> {
         // Commands of its own lie beside the project.
         let folder = self.paths(&Word::text(".")).into_iter().next().unwrap_or_default();
         self.runs_written(&|path| crate::path::is_below(path, &folder));
-        if rest.first().and_then(Word::constant) != Some("build") {
+        // Options and their values may stand before the command.
+        let parsed = crate::catalogue::entry("west").and_then(|entry| super::options::read(entry, rest).ok());
+        if parsed.is_none_or(|(_, parsed)| parsed.path.first().is_none_or(|command| command != "build")) {
             return;
         }
         let end = rest.iter().position(|word| word.constant() == Some("--")).unwrap_or(rest.len());
         for (i, word) in rest.iter().enumerate().take(end.min(MAX_WORDS)) {
             let text = word.shown();
             let next = || rest.get(i + 1).map(Word::shown).filter(|_| matches!(text.as_str(), "-t" | "--target"));
-            let target = text.strip_prefix("--target=").map(str::to_owned).or_else(next);
+            let short = || text.strip_prefix("-t").filter(|target| !target.is_empty()).map(str::to_owned);
+            let target = text.strip_prefix("--target=").map(str::to_owned).or_else(short).or_else(next);
             if let Some(target) = target.filter(|target| !SHOWING.contains(&target.as_str())) {
                 self.touch_named(Effect::Update, &format!("west {target}"));
             }
         }
+        self.tools_of_cmake(rest.get(end..).unwrap_or_default());
     }
 
     /// Options for the container that a job runs in, the image that it is made of, and variables that the job is given (act, "Usage").
     fn containers_of_act(&mut self, rest: &[Word]) {
         for (i, word) in rest.iter().enumerate().take(MAX_WORDS) {
             let text = word.shown();
-            let (name, joined) =
-                text.split_once('=').map_or((text.as_str(), None), |(name, value)| (name, Some(value)));
-            let value = || joined.map(str::to_owned).or_else(|| rest.get(i + 1).map(Word::shown)).unwrap_or_default();
+            let short = text.strip_prefix("-P").filter(|image| !image.is_empty()).map(|image| ("-P", image));
+            let joined = short.or_else(|| text.split_once('=').filter(|(name, _)| name.starts_with("--")));
+            let name = joined.map_or(text.as_str(), |(name, _)| name);
+            let value = || {
+                joined
+                    .map(|(_, value)| value.to_owned())
+                    .or_else(|| rest.get(i + 1).map(Word::shown))
+                    .unwrap_or_default()
+            };
             match name {
                 "--container-options" => {
                     let inner = crate::shell::shell(&format!("docker run {} image", value()), self.context);
@@ -231,15 +295,14 @@ impl Machine<'_> {
                     }
                 }
                 "-P" | "--platform" => {
-                    let given = rest.get(i + 1).map(Word::shown).unwrap_or_default();
+                    let given = value();
                     let image = given.split_once('=').map_or("", |(_, image)| image);
                     if !image.is_empty() && image != "-self-hosted" {
                         self.touch_other(Effect::Execute, TargetKind::Other, format!("package {image}"));
                     }
                 }
                 "--env" | "--var" | "--input" => {
-                    let value = rest.get(i + 1).map(Word::shown).unwrap_or_default();
-                    if let Some((_, line)) = value.split_once('=').filter(|(_, line)| line.contains(' ')) {
+                    if let Some((_, line)) = value().split_once('=').filter(|(_, line)| line.contains(' ')) {
                         let inner = crate::shell::shell(line, self.context);
                         self.absorb_grave(inner);
                     }
@@ -248,77 +311,4 @@ impl Machine<'_> {
             }
         }
     }
-
-    /// Disks, networks and consoles of a machine that is emulated: which of this machine's files it writes, what it starts here, and who
-    /// may give it orders (qemu(1), "Block device options", "Network options", "Character device options").
-    fn ends_of_qemu(&mut self, rest: &[Word]) {
-        for pair in rest.windows(2).take(MAX_WORDS) {
-            let [option, value] = pair else { continue };
-            let Some(option) = option.constant().map(|option| option.trim_start_matches('-')) else { continue };
-            let text = value.shown();
-            let fields: Vec<(&str, &str)> =
-                text.split(',').map(|field| field.split_once('=').unwrap_or((field, ""))).collect();
-            let field = |name: &str| fields.iter().find(|(own, _)| *own == name).map(|(_, value)| *value);
-            let kind = fields.first().map_or("", |(name, _)| *name);
-            match option {
-                "drive" => {
-                    let kept = field("snapshot") == Some("on")
-                        || field("readonly") == Some("on")
-                        || field("read-only") == Some("on")
-                        || field("media") == Some("cdrom");
-                    let effect = if kept { Effect::Read } else { Effect::Update };
-                    if let Some(file) = field("file") {
-                        self.touch_path(effect, &Word::text(file), false);
-                    }
-                }
-                "netdev" | "nic" | "net" => self.network_of_qemu(&text, kind, &fields),
-                "monitor" | "qmp" | "serial" | "chardev" | "parallel" => {
-                    let bare = text.strip_prefix("mon:").unwrap_or(&text);
-                    let (kind, rest) = bare.split_once([':', ',']).unwrap_or((bare, ""));
-                    match kind {
-                        "stdio" | "none" | "null" | "vc" | "pty" | "ringbuf" | "msmouse" | "" => {}
-                        "file" => {
-                            let path = field("path").unwrap_or_else(|| rest.split(',').next().unwrap_or(rest));
-                            self.touch_path(Effect::Update, &Word::text(path), false);
-                        }
-                        "tcp" | "telnet" | "udp" | "websocket" | "unix" | "socket" if !is_of_this_machine(&text) => {
-                            let what = format!("a port that `{}` opens to every other machine", self.by);
-                            self.touch_named(Effect::Admin, &what);
-                        }
-                        _ => self.touch_named(Effect::Admin, &format!("{} -{option} {text}", self.by)),
-                    }
-                }
-                _ => {}
-            }
-        }
-    }
-
-    fn network_of_qemu(&mut self, text: &str, kind: &str, fields: &[(&str, &str)]) {
-        // What a connection of the guest starts here.
-        if let Some((_, line)) = text.split_once("-cmd:") {
-            self.script(line, &Stream::unknown());
-        }
-        for (name, script) in fields.iter().filter(|(name, _)| matches!(*name, "script" | "downscript" | "helper")) {
-            if !matches!(*script, "no" | "") {
-                self.loads(&Word::text(*script));
-                self.find(FindingKind::LoadsCode, format!("`{}` runs {script} as its {name}", self.by));
-            }
-        }
-        for (_, folder) in fields.iter().filter(|(name, _)| matches!(*name, "smb" | "tftp")) {
-            self.touch_path(Effect::Update, &Word::text(*folder), true);
-        }
-        let local = |value: &str| value.contains(":127.0.0.1:");
-        let open = fields.iter().any(|(name, value)| *name == "hostfwd" && !local(value));
-        if open {
-            self.touch_named(Effect::Admin, &format!("a port that `{}` opens to every other machine", self.by));
-        }
-        if !matches!(kind, "user" | "none" | "nic") {
-            self.touch_named(Effect::Admin, &format!("{} {text}", self.by));
-        }
-    }
-}
-
-/// Whether an address of a character device lies on this machine: a socket in the file system, or the loopback.
-fn is_of_this_machine(text: &str) -> bool {
-    text.starts_with("unix:") || text.contains("path=") || text.contains("127.0.0.1") || text.contains("localhost")
 }

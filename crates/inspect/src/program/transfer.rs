@@ -237,12 +237,13 @@ impl Machine<'_> {
 
     /// Whether a word is `NAME@FILE` behind an option of curl for which that is a file (curl(1), "--data-urlencode").
     fn is_encoded_data(&self, word: &Word) -> bool {
-        const OPTION: &str = "--data-urlencode";
+        const OPTIONS: &[&str] = &["--data-urlencode", "--url-query", "--variable"];
         let given = |pair: &[Word]| {
-            matches!(pair, [option, value] if option.constant() == Some(OPTION) && value == word)
-                || pair
-                    .iter()
-                    .any(|one| one.prefix().starts_with(OPTION) && one.skip(OPTION.len() + 1).as_ref() == Some(word))
+            matches!(pair, [option, value] if option.constant().is_some_and(|option| OPTIONS.contains(&option)) && value == word)
+                || pair.iter().any(|one| {
+                    let name = OPTIONS.iter().find(|option| one.prefix().starts_with(**option));
+                    name.is_some_and(|name| one.skip(name.len() + 1).as_ref() == Some(word))
+                })
         };
         self.by == "curl" && !word.prefix().contains('=') && self.words.windows(2).any(given)
     }

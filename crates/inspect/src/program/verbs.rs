@@ -120,12 +120,26 @@ impl Machine<'_> {
         };
         // yq's own (yq manual, "Load").
         if self.by == "yq" {
-            for call in ["load(\"", "load_str(\"", "load_xml(\"", "load_props(\"", "load_base64(\""] {
+            for call in ["load", "load_str", "load_xml", "load_props", "load_base64"] {
                 for (at, _) in text.match_indices(call).take(8) {
-                    let name = text.get(at + call.len()..).and_then(|rest| rest.split('"').next()).unwrap_or("");
-                    let read = self.read_file(&Word::text(name));
-                    doing.read = std::mem::replace(&mut doing.read, Stream::empty()).then(read);
+                    let rest = text.get(at + call.len()..).unwrap_or("").trim_start();
+                    let Some(given) = rest.strip_prefix('(').map(str::trim_start) else { continue };
                     doing.reads = true;
+                    match given.strip_prefix('"').and_then(|rest| rest.split_once('"')) {
+                        Some((name, rest)) if rest.trim_start().starts_with(')') => {
+                            let read = self.read_file(&Word::text(name));
+                            doing.read = std::mem::replace(&mut doing.read, Stream::empty()).then(read);
+                        }
+                        // Whatever it is, a file that is named in the expression may be it.
+                        _ => {
+                            for name in text.split('"').skip(1).step_by(2).filter(|name| name.contains('/')).take(8) {
+                                let read = self.read_file(&Word::text(name));
+                                doing.read = std::mem::replace(&mut doing.read, Stream::empty()).then(read);
+                            }
+                            let message = "which file an expression of `yq` reads is put together";
+                            self.unknown(UnknownKind::Value, Effect::Read, message);
+                        }
+                    }
                 }
             }
         }
@@ -182,6 +196,11 @@ impl Machine<'_> {
             let mut files = self.words.iter().filter(|file| file.shown().ends_with(".go"));
             if self.compiles_from_elsewhere() || !computes(word) || !files.all(computes) {
                 self.touch_path(Effect::Execute, word, true);
+            }
+            // What builds it reads what lies there.
+            if self.by != "go" {
+                let folders = self.paths(word);
+                self.runs_written(&|path| folders.iter().any(|folder| crate::path::is_below(path, folder)));
             }
         } else {
             self.touch_other(Effect::Execute, TargetKind::Other, format!("package {text}"));

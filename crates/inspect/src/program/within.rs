@@ -58,8 +58,11 @@ impl Machine<'_> {
             }
             "mlr" | "miller" => {
                 // What runs a program or writes elsewhere (Miller, "Output redirection", "exec", "system").
-                let reaches = ["exec(", "system(", "tee >", "emit >", "print >", "dump >", "| \"", ">> "];
-                if rest.iter().map(Word::shown).any(|word| reaches.iter().any(|call| word.contains(call))) {
+                let reaches = ["exec(", "system(", "tee >", "emit >", "print >", "dump >", ">> "];
+                let beyond = |word: &String| {
+                    reaches.iter().any(|call| word.contains(call)) || !super::escapes::piped_by_miller(word).is_empty()
+                };
+                if rest.iter().map(Word::shown).any(|word| beyond(&word)) {
                     self.unknown(
                         UnknownKind::Code,
                         Effect::Execute,

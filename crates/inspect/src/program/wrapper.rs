@@ -122,7 +122,7 @@ impl Machine<'_> {
             || name.starts_with("pager.");
         let harmless = matches!(value, Some("" | "false" | "cat" | "true" | ":" | "/dev/null" | "less"))
             && !matches!(name.as_str(), "http.sslverify" | "protocol.ext.allow");
-        if let Some(value) = value.filter(|_| runs && !harmless) {
+        if let Some(value) = value.filter(|_| runs && !harmless && !crate::shell::is_deep()) {
             self.runs_later(value);
             let inner = crate::shell::shell(value.trim_start_matches('!'), self.context);
             // A helper is given what lets in (gitcredentials(7)).
@@ -144,6 +144,9 @@ impl Machine<'_> {
     fn by_helper(&mut self, name: &str, line: &str) {
         let words = helper(line);
         self.find(FindingKind::LoadsCode, format!("the git setting {name} has `{}` run", words.join(" ")));
+        if crate::shell::is_deep() {
+            return;
+        }
         for inner in
             [crate::shell::argv(&words, self.context), crate::shell::shell(&line.replace("% ", " "), self.context)]
         {
@@ -261,23 +264,39 @@ impl Machine<'_> {
         }
     }
 
-    /// A name in the place of a file that is read: an address, or a file with more options (gcc(1), "@file"; javac(1), "Argument Files").
-    fn elsewhere_named(&mut self, role: Role, word: &Word) -> bool {
-        const TAKING_OPTIONS: &[&str] = &[
-            "gcc", "cc", "g++", "c++", "clang", "clang++", "ld", "ar", "javac", "java", "rustc", "swiftc", "ocamlopt",
+    /// Files with more options, which are not known (gcc(1), "@file"; javac(1), "Argument Files"; ar(1)): the words without them.
+    pub(super) fn without_argument_files<'w>(&mut self, base: &str, rest: &'w [Word]) -> std::borrow::Cow<'w, [Word]> {
+        const TAKING: &[&str] = &[
+            "gcc", "g++", "cpp", "clang", "clang++", "tcc", "ld", "ar", "nm", "objcopy", "objdump", "javac", "java",
+            "javadoc", "rustc", "swiftc", "ocamlopt",
         ];
-        if !matches!(role, Role::Read | Role::ReadTree) {
-            return false;
+        let named = |word: &Word| word.prefix().starts_with('@');
+        let takes = || {
+            base.starts_with("ld.")
+                || base.starts_with("lld")
+                || TAKING.iter().any(|tool| crate::catalogue::is_same(base, tool))
+        };
+        if !rest.iter().any(named) || !takes() {
+            return rest.into();
         }
-        let name = word.prefix();
-        if name.starts_with('@') && TAKING_OPTIONS.contains(&self.by.as_str()) {
+        // What stands behind an archive of Java's goes to the program in it.
+        let end = rest.iter().position(|word| word.constant() == Some("-jar")).unwrap_or(rest.len());
+        for word in rest.iter().take(end).filter(|word| named(word)) {
             if let Some(file) = word.skip(1) {
                 self.touch_path(Effect::Execute, &file, false);
             }
             let message = format!("which options {} holds for `{}` is not known", word.shown(), self.by);
             self.unknown(UnknownKind::Option, Effect::Execute, message);
-            return true;
         }
+        rest.iter().enumerate().filter(|(i, word)| *i >= end || !named(word)).map(|(_, word)| word.clone()).collect()
+    }
+
+    /// An address in the place of a file that is read.
+    fn elsewhere_named(&mut self, role: Role, word: &Word) -> bool {
+        if !matches!(role, Role::Read | Role::ReadTree) {
+            return false;
+        }
+        let name = word.prefix();
         let fetched =
             ["http://", "https://", "ftp://", "git://", "ssh://"].iter().any(|scheme| name.starts_with(scheme));
         if fetched {
@@ -301,12 +320,7 @@ impl Machine<'_> {
             return false;
         }
         let name = word.prefix();
-        // A coder that writes no file, or writes to the output (ImageMagick's manual, "Formats").
-        let shows = |name: &str| {
-            ["info:", "null:", "mpr:", "x:", "show:", "win:"].iter().any(|coder| name.starts_with(coder))
-                || name.ends_with(":-")
-        };
-        if role == Role::Write && PICTURES.contains(&self.by.as_str()) && shows(&name) {
+        if role == Role::Write && PICTURES.contains(&self.by.as_str()) && self.written_by_coder(word) {
             return true;
         }
         let (file, helper) = (read && name.starts_with('|'), git && name.starts_with("ext::"));
@@ -322,6 +336,26 @@ impl Machine<'_> {
             self.shell_text(&line, &Stream::unknown());
         }
         file
+    }
+
+    /// `CODER:FILE`, where a coder may show the picture, keep it, or write it to the output or to the file (ImageMagick's manual, "Formats").
+    /// Whether it is one.
+    fn written_by_coder(&mut self, word: &Word) -> bool {
+        let text = word.prefix();
+        let Some((coder, file)) = text.split_once(':') else { return false };
+        let coder = coder.to_ascii_lowercase();
+        let named = coder.len() > 1 && coder.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
+        if !named || coder == "msl" {
+            return false;
+        }
+        let shows =
+            file.is_empty() && !word.has_hole() && matches!(coder.as_str(), "info" | "null" | "x" | "show" | "win");
+        if !(shows || coder == "mpr" || (file == "-" && !word.has_hole()))
+            && let Some(file) = word.skip(coder.len() + 1)
+        {
+            self.write_file(&file, Stream::unknown(), false);
+        }
+        true
     }
 
     /// An address of `socat` (its manual, "Address specifications").
@@ -359,7 +393,10 @@ impl Machine<'_> {
             }
             // Behind a socket of the machine's own is whoever rules it.
             "UNIX-LISTEN" | "UNIX-L" | "UNIX-CONNECT" | "UNIX-CLIENT" | "UNIX"
-                if body.starts_with("/tmp/") || !body.starts_with(['/', '~', '$']) =>
+                if self
+                    .paths(&Word::text(body.as_str()))
+                    .iter()
+                    .all(|path| path.starts_with("/tmp/") || crate::path::is_below(path, &self.context.cwd)) =>
             {
                 self.touch_path(Effect::Update, &Word::text(body), false);
             }

@@ -1,5 +1,6 @@
 //! What is seen in lines, code, statements and texts: classes of attacks and their look-alikes, the page of findings, slow input.
 
+mod builds;
 mod carried;
 mod classes;
 mod corpus;
@@ -12,8 +13,10 @@ mod handed;
 mod hidden_ends;
 mod mobile;
 mod ordinary;
+mod other_ways;
 mod procedures;
 mod roundabout;
+mod settled;
 mod told;
 mod tools;
 mod written;
