@@ -49,7 +49,12 @@ pub(super) fn of_workflow(text: &str) -> Vec<String> {
 /// A value without its quotes; an expression of the service is a variable, and one that gives a secret says so.
 pub(crate) fn plain(value: &str) -> String {
     let quoted = |mark: char| value.strip_prefix(mark).and_then(|rest| rest.strip_suffix(mark));
-    let mut rest = quoted('"').or_else(|| quoted('\'')).unwrap_or(value);
+    let value = quoted('"').or_else(|| quoted('\'')).unwrap_or(value);
+    if !value.contains("${{") {
+        return value.to_owned();
+    }
+    let value = without_quoted_ends(value);
+    let mut rest = value.as_str();
     let mut out = String::new();
     let mut quotes = Quotes::default();
     while let Some((before, after)) = rest.split_once("${{") {
@@ -81,6 +86,28 @@ enum Open {
     Ansi,
     Bracket,
     Comment,
+    Document,
+}
+
+/// Here-documents with ends that are not in quotes: what the service puts into them stands there before any shell reads it (POSIX,
+/// "Here-Document").
+fn without_quoted_ends(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for (i, part) in text.split("<<").enumerate() {
+        if i == 0 {
+            out.push_str(part);
+            continue;
+        }
+        out.push_str("<<");
+        let body = part.trim_start_matches(['-', ' ', '\t']);
+        out.push_str(part.get(..part.len() - body.len()).unwrap_or(""));
+        let end =
+            body.find(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '\'' | '"' | '\\'))).unwrap_or(body.len());
+        let (word, rest) = body.split_at(end);
+        out.extend(word.chars().filter(|c| !matches!(c, '\'' | '"' | '\\')));
+        out.push_str(rest);
+    }
+    out
 }
 
 /// The quotes, brackets and comments of a shell that are open, as far as it was read (POSIX, "Quoting"; Bash, "ANSI-C Quoting").
@@ -90,6 +117,11 @@ struct Quotes {
     /// Whether the next sign is a text, whatever it is.
     escaped: bool,
     before: Option<char>,
+    /// The end of a here-document that is being read, and those whose documents follow this line.
+    word: Option<String>,
+    ends: Vec<String>,
+    /// The line of a document.
+    line: String,
 }
 
 impl Quotes {
@@ -101,7 +133,15 @@ impl Quotes {
                 continue;
             }
             let last = self.open.last().copied();
+            if last == Some(Open::Document) {
+                self.document(c);
+                continue;
+            }
+            if last.is_none_or(|last| last == Open::Bracket) {
+                self.ends_of_documents(before, c);
+            }
             match (last, c) {
+                (None | Some(Open::Bracket), '\n') if !self.ends.is_empty() => self.open.push(Open::Document),
                 (Some(Open::Single | Open::Ansi), '\'') | (Some(Open::Double), '"') | (Some(Open::Bracket), ')') => {
                     self.open.pop();
                 }
@@ -119,6 +159,36 @@ impl Quotes {
                 (_, '#') if before.is_none_or(|c| c.is_whitespace() || c == ';') => self.open.push(Open::Comment),
                 _ => {}
             }
+        }
+    }
+
+    /// One sign of a here-document, which is over with a line that is its end.
+    fn document(&mut self, c: char) {
+        if c != '\n' {
+            self.line.push(c);
+            return;
+        }
+        if self.ends.first().is_some_and(|end| end == self.line.trim()) {
+            self.ends.remove(0);
+            if self.ends.is_empty() {
+                self.open.pop();
+            }
+        }
+        self.line.clear();
+    }
+
+    /// `<<END`, `<<-END`, and no `<<<`.
+    fn ends_of_documents(&mut self, before: Option<char>, c: char) {
+        match self.word.take() {
+            None => self.word = (before == Some('<') && c == '<').then(String::new),
+            Some(word) if word.is_empty() && c == '<' => {}
+            Some(word) if word.is_empty() && matches!(c, '-' | ' ' | '\t') => self.word = Some(word),
+            Some(mut word) if c.is_alphabetic() || c == '_' || (c.is_alphanumeric() && !word.is_empty()) => {
+                word.push(c);
+                self.word = Some(word);
+            }
+            Some(word) if !word.is_empty() => self.ends.push(word),
+            Some(_) => {}
         }
     }
 }

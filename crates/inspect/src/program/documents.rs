@@ -10,7 +10,7 @@ use crate::machine::{Machine, Stream, Word};
 /// Calls that look, of a database, a collection, a cursor, a list or a value.
 const LOOKING: &str = "find findOne aggregate count countDocuments estimatedDocumentCount distinct toArray limit sort skip pretty explain \
     getCollectionNames getCollectionInfos getIndexes stats getCollection getSiblingDB map forEach filter hint size length itcount \
-    serverStatus version hello dbStats dataSize totalSize totalIndexSize project match stringify keys values entries join toString \
+    serverStatus version hello dbStats dataSize totalSize totalIndexSize project match status stringify keys values entries join toString \
     toFixed slice";
 
 /// Those that stand alone.

@@ -10,7 +10,10 @@ const MAX_COMMANDS: usize = 32;
 const VALUED: &[&str] = &["-j", "--jobs", "-P", "--halt", "--delay", "--timeout", "--retries", "--load"];
 
 /// Those that say how many stand in one command.
-const TOGETHER: &[&str] = &["-n", "-N", "--max-args", "-X", "-m"];
+const COUNTED: &[&str] = &["-n", "-N", "--max-args"];
+
+/// Those by which as many as there is room for do.
+const TOGETHER: &[&str] = &["-X", "-m", "--xargs"];
 
 /// Those that take none.
 const FLAGS: &[&str] = &[
@@ -82,12 +85,17 @@ impl Machine<'_> {
     fn in_parallel(&mut self, rest: &[Word]) -> Option<Stream> {
         let at = rest.iter().position(|word| word.constant() == Some(":::"))?;
         let (mut own, given) = (rest.get(..at)?, rest.get(at + 1..)?);
+        let mut together = false;
         while let [option, more @ ..] = own {
             let text = option.constant()?;
             own = match text {
                 _ if FLAGS.contains(&text) => more,
-                // Several at once: which stand together is not followed.
-                _ if TOGETHER.contains(&text) => return None,
+                // Which of them stand together is not followed.
+                _ if COUNTED.contains(&text) => return None,
+                _ if TOGETHER.contains(&text) => {
+                    together = true;
+                    more
+                }
                 _ if VALUED.contains(&text) => more.get(1..)?,
                 _ if text.starts_with("-j") || text.starts_with("--jobs=") => more,
                 _ if text.starts_with('-') => return None,
@@ -101,7 +109,11 @@ impl Machine<'_> {
         }
         // A shell reads what is put together.
         let line = command.join(" ");
+        if together && line.contains('{') {
+            return None;
+        }
         let mut out = Stream::unknown();
+        let mut all = line.clone();
         for word in given {
             let one = word.known()?;
             // What the shell could read as anything but a name is quoted in ways of its own.
@@ -121,7 +133,15 @@ impl Machine<'_> {
             if is_left(&line) {
                 return None;
             }
+            if together {
+                all.push(' ');
+                all.push_str(&one);
+                continue;
+            }
             out = out.then(self.script(&line, &Stream::unknown()));
+        }
+        if together {
+            out = self.script(&all, &Stream::unknown());
         }
         Some(out.with_text(None))
     }
@@ -130,6 +150,7 @@ impl Machine<'_> {
     fn in_parallel_from(&mut self, rest: &[Word], stdin: &Stream) -> Option<Stream> {
         let mut own = rest;
         let mut file = None;
+        let mut together = false;
         while let [option, more @ ..] = own {
             let text = option.constant()?;
             own = match text {
@@ -139,7 +160,11 @@ impl Machine<'_> {
                 }
                 "-0" | "--null" => more,
                 _ if FLAGS.contains(&text) => more,
-                _ if TOGETHER.contains(&text) => return None,
+                _ if COUNTED.contains(&text) => return None,
+                _ if TOGETHER.contains(&text) => {
+                    together = true;
+                    more
+                }
                 _ if VALUED.contains(&text) => more.get(1..)?,
                 _ if text.starts_with("-j") || text.starts_with("--jobs=") => more,
                 _ if text.starts_with('-') => return None,
@@ -159,6 +184,11 @@ impl Machine<'_> {
         };
         (!input.listing.is_empty() && input.text.is_none()).then_some(())?;
         let own: Vec<Word> = own.iter().map(|word| Word::text(first_named(&word.shown()))).collect();
+        if together {
+            let named = own.iter().any(|word| word.shown().contains('{'));
+            let words = own.into_iter().chain(input.listing.iter().take(MAX_COMMANDS).cloned());
+            return (!named).then(|| self.start(words.collect(), Stream::unknown()).with_text(None));
+        }
         let mut out = Stream::unknown();
         for one in input.listing.iter().take(MAX_COMMANDS) {
             let words = of_one(&own, one);

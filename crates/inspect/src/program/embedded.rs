@@ -79,7 +79,7 @@ impl Machine<'_> {
             "screen" | "tmux" | "dtach" | "abduco" | "byobu" => self.in_a_terminal(&words),
             "rclone" | "btrfs" | "7z" | "7za" | "7zr" | "7zz" => self.removes_folders(base, &words),
             "systemctl" | "service" | "rc-service" | "rc-update" | "sv" | "chkconfig" => {
-                self.stops_guards(base, &words)
+                self.stops_guards(base, rest, &words)
             }
             "userdel" | "deluser" => self.removes_user(base, &words),
             "etcdctl" | "consul" => self.removes_all_keys(base, &words),

@@ -270,6 +270,7 @@ impl Machine<'_> {
     /// A property that names a file which the build brings in, a logger out of a file, a file with more words (MSBuild reference, "Customize
     /// your build", "Command-line reference").
     fn imported_by_build(&mut self, rest: &[Word]) {
+        const IMPORTED: &[&str] = &["Targets", "Props", "TargetsPath", "PropsPath", "ToolPath", "ToolExe"];
         const BROUGHT: &[&str] = &[".targets", ".props", ".dll", ".proj"];
         // `dotnet run FILE.cs` (".NET CLI", "File-based apps").
         let source = |word: &&Word| word.prefix().ends_with(".cs");
@@ -290,11 +291,18 @@ impl Machine<'_> {
             let told = || joined.clone().or_else(|| rest.get(i + 1).map(Word::shown)).unwrap_or_default();
             let files: Vec<String> = match name.to_ascii_lowercase().as_str() {
                 _ if bare.len() == text.len() => continue,
-                "p" | "property" => told()
-                    .split([';', ','])
-                    .filter_map(|part| part.split_once('='))
-                    .map(|(_, file)| file.to_owned())
-                    .collect(),
+                "p" | "property" => {
+                    let told = told();
+                    let pairs = told.split([';', ',']).filter_map(|part| part.split_once('='));
+                    // By the name it is one, whatever the file is called (MSBuild reference, "Common MSBuild project properties").
+                    let brings = |name: &str| IMPORTED.iter().any(|end| name.ends_with(end));
+                    for (_, file) in
+                        pairs.clone().filter(|(name, file)| brings(name) && file.contains('/')).take(MAX_LINES)
+                    {
+                        self.touch_path(Effect::Execute, &Word::text(file), false);
+                    }
+                    pairs.filter(|(name, _)| !brings(name)).map(|(_, file)| file.to_owned()).collect()
+                }
                 "l" | "logger" | "dl" | "distributedlogger" => {
                     told().split([',', ';', '*']).map(str::to_owned).collect()
                 }

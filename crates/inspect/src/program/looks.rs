@@ -61,28 +61,42 @@ impl Machine<'_> {
     /// `nginx -t`: the settings are read and checked, and what they name is opened (nginx(8), "-t").
     fn checks_settings(&mut self, rest: &[Word]) -> Option<Stream> {
         const MILD: &[&str] = &["daemon", "worker_processes", "master_process", "user", "worker_rlimit_nofile"];
-        if !rest.iter().any(|word| matches!(word.constant(), Some("-t" | "-T"))) {
-            return None;
-        }
-        let mut words = rest.iter();
         let (mut read, mut folders, mut opened) = (Vec::new(), Vec::new(), Vec::new());
+        let mut checks = false;
+        let mut words = rest.iter();
         while let Some(word) = words.next() {
-            match word.constant() {
-                Some("-t" | "-T" | "-q") => {}
-                Some("-c") => read.push(words.next()?),
-                Some("-p") => folders.push(words.next()?),
-                Some("-e") => opened.push(words.next()?.clone()),
-                Some("-g") => {
-                    for told in words.next()?.constant()?.split(';').map(str::trim).filter(|told| !told.is_empty()) {
-                        let mut told = told.split_whitespace();
-                        match (told.next()?, told.next()) {
-                            ("pid" | "error_log", Some(file)) => opened.push(Word::text(file)),
-                            (name, _) => MILD.contains(&name).then_some(())?,
+            // Letters stand together, the last one with its value.
+            let letters = word.prefix();
+            for (at, letter) in letters.strip_prefix('-')?.char_indices() {
+                checks |= matches!(letter, 't' | 'T');
+                if matches!(letter, 't' | 'T' | 'q') {
+                    continue;
+                }
+                let attached = word.skip(at + 2).filter(|value| !value.is_empty());
+                let value = match attached {
+                    Some(value) => value,
+                    None => words.next()?.clone(),
+                };
+                match letter {
+                    'c' => read.push(value),
+                    'p' => folders.push(value),
+                    'e' => opened.push(value),
+                    'g' => {
+                        for told in value.constant()?.split(';').map(str::trim).filter(|told| !told.is_empty()) {
+                            let mut told = told.split_whitespace();
+                            match (told.next()?, told.next()) {
+                                ("pid" | "error_log", Some(file)) => opened.push(Word::text(file)),
+                                (name, _) => MILD.contains(&name).then_some(())?,
+                            }
                         }
                     }
+                    _ => return None,
                 }
-                _ => return None,
+                break;
             }
+        }
+        if !checks {
+            return None;
         }
         // What is written while it is checked (nginx, "error_log", "pid").
         let stream = |word: &Word| {
@@ -93,11 +107,11 @@ impl Machine<'_> {
             self.touch_path(Effect::Update, file, false);
         }
         for folder in folders {
-            self.touch_path(Effect::Execute, folder, true);
+            self.touch_path(Effect::Execute, &folder, true);
         }
         // Its modules are loaded to be checked (nginx, "load_module").
         for file in read {
-            self.touch_path(Effect::Execute, file, false);
+            self.touch_path(Effect::Execute, &file, false);
         }
         Some(Stream::unknown())
     }

@@ -14,8 +14,16 @@ pub(super) fn of(text: &str) -> Vec<(String, String)> {
         if bare.is_empty() || bare.starts_with(['#', ';']) || out.len() >= MAX_PAIRS {
             continue;
         }
-        let goes_on = line.starts_with([' ', '\t'])
-            && bare.split(['=', ' ']).next().is_some_and(|first| first.contains("://") || !bare.contains(['=', ':']));
+        let item = bare
+            .strip_prefix("- ")
+            .map(str::trim_start)
+            .filter(|item| item.split(": ").next().is_some_and(|item| item.contains("://")));
+        let goes_on = item.is_some()
+            || line.starts_with([' ', '\t'])
+                && bare
+                    .split(['=', ' '])
+                    .next()
+                    .is_some_and(|first| first.contains("://") || !bare.contains(['=', ':']));
         if let Some((_, value)) = out.last_mut().filter(|_| depth > 0 || goes_on) {
             value.push('\n');
             value.push_str(bare);
@@ -28,7 +36,7 @@ pub(super) fn of(text: &str) -> Vec<(String, String)> {
             continue;
         }
         let Some((key, value)) = bare.split_once('=').or_else(|| bare.split_once(':')) else { continue };
-        let key = key.trim().trim_matches(['"', '\'']);
+        let key = key.trim().trim_start_matches("- ").trim_matches(['"', '\'']);
         let name = if section.is_empty() { key.to_owned() } else { format!("{section}.{key}") };
         depth = open(value);
         out.push((name, value.trim().to_owned()));

@@ -48,6 +48,8 @@ const PROGRAMS: &[&str] = &[
     "rustdoc",
     "runner",
     "linker",
+    "cc",
+    "cxx",
     "credential-provider",
     "yarnpath",
     "preload",
@@ -162,17 +164,7 @@ impl Machine<'_> {
                 places
             }
             // A document that the reader refuses is read line by line.
-            Err(_) => {
-                let key = |before: &str| {
-                    let key = before.trim().trim_start_matches("- ").trim_matches(['"', '\'']);
-                    if hooks { key == "repo" } else { matches!(key, "remote" | "include") }
-                };
-                let pairs = text.lines().take(MAX_LINES).filter_map(|line| line.split_once(':'));
-                pairs
-                    .filter(|(before, _)| key(before))
-                    .map(|(_, place)| place.trim().trim_matches(['"', '\'']).to_owned())
-                    .collect()
-            }
+            Err(_) => included_by_line(text, hooks),
         };
         for place in places.iter().take(MAX_PLACES) {
             // `USER@HOST:PATH` (git-clone(1), "GIT URLS").
@@ -216,6 +208,10 @@ impl Machine<'_> {
             last if PLACES.contains(&last) && name.contains("/.cargo/") => {
                 words.iter().take(MAX_PLACES).for_each(|place| self.named_by_setting(name, place));
             }
+            // Plugins (Yarn, "plugins").
+            "path" | "spec" if name.ends_with("/.yarnrc.yml") => {
+                words.iter().take(MAX_PLACES).for_each(|place| self.named_by_setting(name, place));
+            }
             last if PROGRAMS.contains(&last) && !crate::shell::is_deep() => {
                 self.runs_later(&joined);
                 let program = joined.split_whitespace().next().unwrap_or("");
@@ -238,6 +234,26 @@ impl Machine<'_> {
             self.find(FindingKind::LoadsCode, format!("{name} has {program} run what is built"));
         }
     }
+}
+
+/// The same in the lines of a document: under a name, or as an item of the list that it begins.
+fn included_by_line(text: &str, hooks: bool) -> Vec<String> {
+    let (names, list): (&[&str], &str) = if hooks { (&["repo"], "repos") } else { (&["remote", "include"], "include") };
+    let mut within = false;
+    let mut out = Vec::new();
+    for line in text.lines().take(MAX_LINES) {
+        let bare = |text: &str| text.trim().trim_start_matches("- ").trim().trim_matches(['"', '\'']).to_owned();
+        let (key, value) = line.split_once(':').map_or((String::new(), ""), |(key, value)| (bare(key), value));
+        if !line.starts_with([' ', '-', '#']) && !line.trim().is_empty() {
+            within = key == list;
+        }
+        if names.contains(&key.as_str()) {
+            out.push(bare(value));
+        } else if within && line.trim_start().starts_with("- ") {
+            out.push(bare(line));
+        }
+    }
+    out
 }
 
 /// Places among what a pipeline or hooks are taken from: a text, a list, or under `remote` and `repo`.

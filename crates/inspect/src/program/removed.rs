@@ -48,13 +48,19 @@ impl Machine<'_> {
     }
 
     /// A service that guards the machine, which is stopped or no longer started (systemctl(1), service(8)).
-    pub(super) fn stops_guards(&mut self, base: &str, words: &[String]) {
+    pub(super) fn stops_guards(&mut self, base: &str, rest: &[Word], words: &[String]) {
         const GUARDS: &str = "firewalld nftables ufw iptables ip6tables apparmor fail2ban clamav-daemon clamav-freshclam falco crowdsec \
             shorewall netfilter-persistent";
         let names = || words.iter().map(|word| word.trim_end_matches(".service")).filter(|word| !word.starts_with('-'));
-        let ends = |word: &str| matches!(word, "stop" | "disable" | "mask" | "kill" | "remove");
+        let ends = |word: &str| {
+            matches!(word, "stop" | "disable" | "mask" | "kill" | "remove" | "del" | "delete" | "down" | "off")
+        };
         // `systemctl VERB UNIT`, `service NAME VERB`; what is only asked about is none of it.
-        let verb = if matches!(base, "service" | "rc-service") { names().nth(1) } else { names().next() };
+        let path = verbs_of(base, rest);
+        let verb = match base {
+            "service" | "rc-service" | "chkconfig" => names().nth(1),
+            _ => path.first().map(String::as_str).or_else(|| names().next()),
+        };
         if verb.is_some_and(ends)
             && let Some(guard) = names().find(|word| super::tasks::has(GUARDS, word))
         {
@@ -105,8 +111,7 @@ impl Machine<'_> {
             return;
         }
         // Values of options before it are no verb.
-        let path = crate::catalogue::entry(base).and_then(|entry| super::options::read(entry, rest).ok());
-        let path = path.map(|(_, parsed)| parsed.path).unwrap_or_default();
+        let path = verbs_of(base, rest);
         let verb = path.first().map_or("", String::as_str);
         let kept = || words.iter().filter_map(|word| word.strip_prefix("--keep-"));
         let all = match base {
@@ -162,6 +167,12 @@ impl Machine<'_> {
             );
         }
     }
+}
+
+/// The words that say what a program is to do, by its grammar.
+fn verbs_of(base: &str, rest: &[Word]) -> Vec<String> {
+    let parsed = crate::catalogue::entry(base).and_then(|entry| super::options::read(entry, rest).ok());
+    parsed.map(|(_, parsed)| parsed.path).unwrap_or_default()
 }
 
 /// Whether a path is that of a store of backups, or of what such a store consists of (restic, "Repository Layout"; BorgBackup, "Repository").

