@@ -1,6 +1,8 @@
 //! Code for a document store that by the names of its calls only looks, or changes documents and nothing else (MongoDB Shell, "Methods",
 //! "Options").
 
+use std::borrow::Cow;
+
 use countersign_plan::tool::Effect;
 
 use super::tasks::has;
@@ -109,7 +111,11 @@ fn asked(rest: &[Word]) -> Option<(String, Option<&Word>)> {
 
 /// What code does to documents; nothing where a name or a sign in it may lead elsewhere.
 fn effect_of(code: &str) -> Option<Effect> {
-    if BEYOND.iter().any(|word| code.contains(word)) || gives(code) {
+    if BEYOND.iter().any(|word| code.contains(word)) {
+        return None;
+    }
+    let code = &*without_texts(code);
+    if gives(code) {
         return None;
     }
     let mut effect = Effect::Read;
@@ -132,6 +138,23 @@ fn effect_of(code: &str) -> Option<Effect> {
         });
     }
     Some(effect)
+}
+
+/// Code without what stands in quotes, of which none is escaped. Where a sign outside of them may begin a pattern, in which quotes are none, it
+/// is left as it is.
+fn without_texts(code: &str) -> Cow<'_, str> {
+    let mut out = String::with_capacity(code.len());
+    let mut quote = None;
+    for c in code.chars() {
+        match quote {
+            Some(mark) if mark == c => quote = None,
+            Some(_) => continue,
+            None if c == '/' => return Cow::Borrowed(code),
+            None => quote = Some(c).filter(|c| matches!(c, '"' | '\'')),
+        }
+        out.push(c);
+    }
+    Cow::Owned(out)
 }
 
 /// Whether code gives a name to something, by which it would be called later, or names a member by what is put together.

@@ -157,9 +157,9 @@ impl Machine<'_> {
             return None;
         }
         let paths = self.paths(word);
-        // A link that the line made leads elsewhere.
+        // A link that the line made, or brought there, leads elsewhere.
         let linked = |touch: &crate::inspection::Touch| {
-            matches!(touch.by.as_str(), "ln" | "gln" | "cp" | "mv" | "tar" | "unzip" | "rsync")
+            (touch.recursive || matches!(touch.by.as_str(), "ln" | "gln" | "mv"))
                 && touch.effect > Effect::Read
                 && paths.iter().any(|path| *path == touch.name || crate::path::is_below(path, &touch.name))
         };

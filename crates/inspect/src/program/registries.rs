@@ -5,7 +5,7 @@
 use countersign_plan::document::{self, Bounds};
 use serde_json::Value;
 
-use super::pairs;
+use super::pairs::{self, Kind};
 use super::sources::{Told, USUAL, settings};
 use crate::inspection::FindingKind;
 use crate::machine::{Machine, Word};
@@ -66,7 +66,7 @@ const PLACES: &[&str] = &["include", "paths", "directory"];
 
 /// The most addresses and lines of one file.
 const MAX_PLACES: usize = 16;
-const MAX_LINES: usize = 512;
+const MAX_LINES: usize = 8192;
 
 impl Machine<'_> {
     /// A text that goes into such a file: who answers at the addresses in it decides which code is run.
@@ -98,7 +98,20 @@ impl Machine<'_> {
                 false => settings(&lower, line, into),
             }
         }
-        let pairs = if marked || lower.ends_with(".json") { Vec::new() } else { pairs::of(text.as_ref()) };
+        let toml = lower.ends_with(".toml") || lower.ends_with("/.cargo/config");
+        let yaml = || document::from_yaml(text.as_bytes(), Bounds::CONFIG).ok().filter(|_| lower.ends_with(".yml"));
+        let pairs = match yaml() {
+            _ if marked || lower.ends_with(".json") => Vec::new(),
+            Some(document) => pairs::of_document(&document),
+            None if toml => pairs::of(Kind::Toml, &text),
+            None => pairs::of(Kind::Plain, &text),
+        };
+        if toml && pairs.iter().any(|(key, _)| key.contains('\\')) {
+            self.find(
+                FindingKind::LoadsCode,
+                format!("{name} has the name of a setting spelled so that it is not seen"),
+            );
+        }
         for (key, value) in pairs.iter().filter(|(_, value)| value.contains('\n')) {
             settings(&lower, &format!("{key} = {}", value.replace('\n', " ")), &mut told);
         }
@@ -130,7 +143,7 @@ impl Machine<'_> {
             "inventory",
         ];
         let folder = name.rsplit_once('/').map_or("/", |(folder, _)| folder);
-        for (key, value) in pairs::of(text) {
+        for (key, value) in pairs::of(Kind::Plain, text) {
             let key = key.rsplit('.').next().unwrap_or(&key).to_ascii_lowercase();
             let usual = |place: &str| {
                 ["/usr/share/ansible", "/etc/ansible", "~/.ansible"].iter().any(|own| place.starts_with(own))
@@ -200,7 +213,9 @@ impl Machine<'_> {
             }
             "rustflags" | "cargo-encoded-rustflags" => {
                 for flag in words.iter().flat_map(|word| word.split_whitespace()) {
-                    if let Some((_, program)) = flag.split_once("linker=") {
+                    let named =
+                        ["linker=", "codegen-backend=", "-fuse-ld="].iter().find_map(|part| flag.split_once(part));
+                    if let Some((_, program)) = named {
                         self.named_by_setting(name, program);
                     }
                 }

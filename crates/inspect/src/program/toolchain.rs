@@ -4,7 +4,7 @@
 use countersign_plan::tool::{Effect, TargetKind};
 
 use crate::inspection::{Build as _, FindingKind, Inspection, UnknownKind};
-use crate::machine::{Machine, Word};
+use crate::machine::{Machine, Part, Word};
 
 /// The most words of one command that are looked at.
 const MAX_WORDS: usize = 256;
@@ -66,8 +66,9 @@ const MILD: &[&str] = &[
     "http.low-speed-limit",
 ];
 
-/// Flags of the compiler's that name a program or load code (rustc, "Codegen Options").
-const LOADING_FLAGS: &[&str] = &["linker=", "link-arg", "link-self-contained", "codegen-backend", "-Z"];
+/// Parts of flags of the compiler's by which it starts or loads something else (rustc, "Codegen Options"; gcc(1), "-fuse-ld", "-B", "-wrapper").
+const LOADING_FLAGS: &[&str] =
+    &["linker=", "codegen-backend", "llvm-plugins", "-fuse-ld=/", "=-B", "-plugin", "-specs", "-wrapper"];
 
 impl Machine<'_> {
     /// Looks at what the words of such a program have run.
@@ -127,6 +128,15 @@ impl Machine<'_> {
 
     /// A program that shows only when the line runs.
     fn unseen_tool(&mut self, name: &str, value: &Word) {
+        // Where an installed program lies is asked of the machine (which(1); POSIX, "command -v").
+        let asked = |hole: &str| {
+            let named = hole.strip_prefix("(which ").or_else(|| hole.strip_prefix("(command -v "));
+            let program = named.and_then(|rest| rest.strip_suffix(')')).map(str::trim);
+            program.is_some_and(|program| crate::catalogue::entry(program).is_some())
+        };
+        if matches!(value.parts(), [Part::Hole { name, .. }] if asked(name)) {
+            return;
+        }
         let message = format!("what {name} has run, `{}`, shows only when the line runs", value.shown());
         self.unknown(UnknownKind::Value, Effect::Execute, message);
     }
@@ -144,7 +154,7 @@ impl Machine<'_> {
                 self.unseen_tool("--config", &given);
                 continue;
             };
-            let pairs = super::pairs::of(text);
+            let pairs = super::pairs::of(super::pairs::Kind::Toml, text);
             if !text.contains('=') || pairs.is_empty() {
                 self.loads(&given);
                 self.find(FindingKind::LoadsCode, format!("`{}` takes its settings from {text}", self.by));
@@ -201,6 +211,7 @@ impl Machine<'_> {
         }
         let given = inner.touches.iter().filter(|touch| {
             touch.effect == Effect::Execute
+                && !touch.recursive
                 && touch.kind == TargetKind::File
                 && touch.name != path
                 && touch.name != program
@@ -225,7 +236,8 @@ impl Machine<'_> {
         let address = word.prefix().contains("://");
         !address
             && self.paths(word).iter().all(|path| {
-                crate::path::is_below(path, &self.context.cwd) && !self.files.get(path).is_some_and(|file| file.remote)
+                (*path == self.context.cwd || crate::path::is_below(path, &self.context.cwd))
+                    && !self.files.get(path).is_some_and(|file| file.remote)
             })
     }
 

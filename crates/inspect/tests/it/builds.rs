@@ -126,6 +126,8 @@ fn settings_of_a_build_name_what_it_runs() {
         "cargo --config 'build.target=\"wasm32-wasip1\"' build",
         "cmake -DCMAKE_C_COMPILER=/opt/cross/bin/gcc .",
         "cmake -DPython3_EXECUTABLE=/usr/bin/python3 -DCMAKE_BUILD_TYPE=$TYPE .",
+        "cmake -DPython3_EXECUTABLE=$(which python3) -DCMAKE_MAKE_PROGRAM=ninja .",
+        "cargo --config 'build.rustflags=[\"-Clink-arg=-fuse-ld=lld\"]' build",
     ]);
 }
 

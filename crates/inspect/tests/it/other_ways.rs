@@ -111,6 +111,8 @@ fn code_for_a_document_store_that_may_do_more_is_unknown() {
         "mongosh prod.example.com/db --eval 'db.x.find()'",
         "mongosh --eval 'db.x.drop/**/()'",
         "mongosh --eval 'db[\"x\"].find()'",
+        "mongosh --eval 'db.x.find({a: /\"/}); insert = quit; insert({a: /\"/})'",
+        "mongosh --eval 'db[\"shutdown\" + \"Server\"]()'",
     ]);
     all(
         FindingKind::UnboundedStatement,
@@ -125,6 +127,7 @@ fn code_for_a_document_store_that_may_do_more_is_unknown() {
     clear(&[
         "mongosh mydb --quiet --eval 'db.users.find({a: {$gt: 3}}).sort({b:1}).limit(5).toArray()'",
         "mongosh mydb -u app --eval 'db.users.find().forEach(d => printjson(d.name))'",
+        "mongosh --eval 'db.x.find({a: \"x=1 (y)\"}).forEach(printjson)'",
         "mongosh --eval 'printjson(db.users.find({n: {$in: [\"a\", \"b\"]}}).toArray()[0])' shop",
     ]);
 }
@@ -309,7 +312,7 @@ fn stores_and_backups_are_what_is_meant_and_not_what_is_named_like_them() {
     );
     none(FindingKind::DisablesProtection, &["systemctl status ufw stop", "service ufw status"]);
     doubtful(&["ln -s ~ link; rm -rf \"$(realpath link)\"/*"]);
-    clear(&["rm -rf \"$(realpath build)\"/*"]);
+    clear(&["rm -rf \"$(realpath build)\"/*", "cp a b; rm \"$(realpath b)\""]);
 }
 
 #[test]
