@@ -58,6 +58,14 @@ const FOLDERS: &[&str] = &[
     "PROJECT_BINARY_DIR",
 ];
 
+/// Programs that it sets (cmake-variables(7); cmake-modules(7), "FindPython3").
+const PROGRAMS: &[(&str, &str)] = &[
+    ("CMAKE_COMMAND", "cmake"),
+    ("Python3_EXECUTABLE", "python3"),
+    ("PYTHON_EXECUTABLE", "python3"),
+    ("Python_EXECUTABLE", "python3"),
+];
+
 /// What a script of CMake starts, reads, sends and removes, and what it writes where something believes it.
 pub(super) fn of_cmake(out: &mut Inspection, text: &str, context: &Context) {
     let mut script =
@@ -66,6 +74,7 @@ pub(super) fn of_cmake(out: &mut Inspection, text: &str, context: &Context) {
         let folder = if name.contains("BINARY") { format!("{}/build", context.cwd) } else { context.cwd.clone() };
         script.names.push(((*name).to_owned(), folder));
     }
+    script.names.extend(PROGRAMS.iter().map(|(name, program)| ((*name).to_owned(), (*program).to_owned())));
     script.read(out, text, 0);
     grave(out, crate::shell::shell(&script.lines.join("\n"), context));
 }
@@ -108,6 +117,24 @@ impl Script<'_> {
             ("set", name) => {
                 let value = behind(1).split(|word| matches!(word.as_str(), "CACHE" | "PARENT_SCOPE")).next();
                 self.name(name, value.unwrap_or_default().join(";"));
+            }
+            ("list" | "string", how @ ("APPEND" | "PREPEND" | "CONCAT" | "JOIN")) => {
+                let at = if how == "JOIN" { 2 } else { 1 };
+                let between = if command == "list" { ";" } else { "" };
+                let known = self.names.iter().find(|(known, _)| known == word(at)).map(|(_, value)| value.clone());
+                let known = known.filter(|_| how.ends_with("PEND"));
+                let parts: Vec<String> = known.into_iter().chain(behind(at + 1).iter().cloned()).collect();
+                self.name(word(at), parts.join(between));
+            }
+            // Each in turn: all of them at once do no less.
+            ("foreach", name) => {
+                let given = behind(1).iter().filter(|word| !matches!(word.as_str(), "IN" | "ITEMS" | "LISTS"));
+                let value =
+                    |word: &String| self.names.iter().find(|(known, _)| known == word).map(|(_, value)| value.clone());
+                let lists = behind(1).iter().any(|word| word == "LISTS");
+                let items: Vec<String> =
+                    given.map(|word| value(word).filter(|_| lists).unwrap_or_else(|| word.clone())).collect();
+                self.name(name, items.join(";"));
             }
             ("file", "GLOB" | "GLOB_RECURSE") => {
                 let patterns: Vec<String> =
@@ -184,7 +211,16 @@ impl Script<'_> {
 fn matters(command: &str, given: &[(bool, String)]) -> bool {
     matches!(
         command,
-        "set" | "file" | "include" | "add_subdirectory" | "execute_process" | "install" | "cmake_language"
+        "set"
+            | "list"
+            | "string"
+            | "foreach"
+            | "file"
+            | "include"
+            | "add_subdirectory"
+            | "execute_process"
+            | "install"
+            | "cmake_language"
     ) || given.iter().any(|(_, word)| word.ends_with("COMMAND"))
 }
 

@@ -213,6 +213,12 @@ const ANYWHERE: &[(&[&str], &[&str])] = &[
     (&["meson", "ninja"], &["/meson.build", "/build.ninja"]),
 ];
 
+/// What they compile and then start, unless it lies among what tests are given (Cargo, "Package Layout"; `go help test`).
+const SOURCES: &[(&str, &str)] = &[("cargo", ".rs"), ("go", ".go")];
+
+/// Folders with what tests are given.
+const GIVEN: &[&str] = &["/testdata/", "/fixtures/", "/test-data/", "/__fixtures__/"];
+
 /// What one of many tools reads as code in its own folder: recipes, manifests, and scripts beside them.
 const IN_ITS_FOLDER: &[&str] = &[
     "makefile",
@@ -245,8 +251,11 @@ fn is_loaded(path: &str, tool: &str, folders: &[String]) -> bool {
     let anywhere = ANYWHERE.iter().filter(|(tools, _)| tools.contains(&tool)).flat_map(|(_, ends)| *ends);
     let tests = matches!(tool, "pytest" | "py.test") && last.starts_with("test_") && last.ends_with(".py");
     let config = [".config.js", ".config.mjs", ".config.cjs", ".config.ts", ".mk", ".cmake", ".gradle", ".gradle.kts"];
+    let source = SOURCES.iter().any(|(own, end)| tool == *own && lower.ends_with(end))
+        && !GIVEN.iter().any(|folder| lower.contains(folder));
     let own = folders.iter().any(|own| own.eq_ignore_ascii_case(folder));
     tests
+        || source
         || anywhere.into_iter().any(|end| lower.ends_with(end))
         || (own && (IN_ITS_FOLDER.contains(&last) || config.iter().any(|end| last.ends_with(end))))
 }

