@@ -4,12 +4,29 @@ use countersign_plan::tool::{Effect, TargetKind};
 
 use crate::file::scratch::only_computes;
 use crate::inspection::FindingKind;
-use crate::machine::{Machine, Word};
+use crate::machine::{Machine, Stream, Word};
 
 /// Clients of Redis.
 const STORES: &[&str] = &["redis-cli", "valkey-cli", "iredis", "keydb-cli"];
 
 impl Machine<'_> {
+    /// `java -jar FILE …`: what stands behind the archive is said to the program in it (java(1)), which has a catalogue of its own or
+    /// speaks to the addresses that it is given.
+    pub(super) fn archive_of_java(&mut self, rest: &[Word], stdin: &Stream) -> Option<Stream> {
+        let at = rest.iter().position(|word| word.constant() == Some("-jar"))?;
+        let own = rest.get(..at + 2).filter(|own| own.len() < rest.len())?;
+        let said = rest.get(at + 2..).unwrap_or(&[]);
+        let archive = own.last().and_then(Word::constant).unwrap_or("");
+        let out = self.apply(crate::catalogue::entry("java")?, own, stdin);
+        if let Some(known) = crate::catalogue::entry(archive.rsplit('/').next().unwrap_or(archive)) {
+            return Some(self.apply(known, said, stdin));
+        }
+        for address in said.iter().filter(|word| word.shown().contains("://")) {
+            self.touch_host(address);
+        }
+        Some(out)
+    }
+
     /// `java FOLDER/A.java` compiles whatever other source of the folder A names (JEP 458). A folder that the line made holds what the line
     /// wrote there; of another one nobody knows.
     pub(super) fn sources_beside(&mut self, file: &Word) {

@@ -4,8 +4,8 @@
 use countersign_plan::tool::Effect;
 
 use super::options::Parsed;
-use crate::catalogue::Tag;
 use super::tasks::has;
+use crate::catalogue::Tag;
 use crate::machine::{Machine, Part, Stream, Variable, Word};
 
 /// Options of these clients that take a value.

@@ -124,23 +124,6 @@ impl Machine<'_> {
         Some(self.start(words.collect(), stdin.clone()))
     }
 
-    /// `java -jar FILE …`: what stands behind the archive is said to the program in it (java(1)), which has a catalogue of its own or
-    /// speaks to the addresses that it is given.
-    fn archive_of_java(&mut self, rest: &[Word], stdin: &Stream) -> Option<Stream> {
-        let at = rest.iter().position(|word| word.constant() == Some("-jar"))?;
-        let own = rest.get(..at + 2).filter(|own| own.len() < rest.len())?;
-        let said = rest.get(at + 2..).unwrap_or(&[]);
-        let archive = own.last().and_then(Word::constant).unwrap_or("");
-        let out = self.apply(crate::catalogue::entry("java")?, own, stdin);
-        if let Some(known) = crate::catalogue::entry(archive.rsplit('/').next().unwrap_or(archive)) {
-            return Some(self.apply(known, said, stdin));
-        }
-        for address in said.iter().filter(|word| word.shown().contains("://")) {
-            self.touch_host(address);
-        }
-        Some(out)
-    }
-
     /// `ghc -e EXPRESSION` runs it, and compiles nothing (GHC User's Guide, "Expression evaluation mode").
     fn expression_of_ghc(&mut self, rest: &[Word], stdin: &Stream) -> Option<Stream> {
         let at = rest.iter().position(|word| word.constant() == Some("-e"))?;
