@@ -227,20 +227,13 @@ impl Machine<'_> {
 
     /// One value in its role.
     fn play(&mut self, role: Role, word: &Word, doing: &mut Doing, stdin: &Stream) {
-        let recursive = doing.recursive;
-        let least = |effect: Effect| if doing.dry { Effect::Read } else { effect };
+        let (recursive, dry) = (doing.recursive, doing.dry);
+        let least = |effect: Effect| if dry { Effect::Read } else { effect };
         match role {
             _ if self.named_command(role, word) => {}
             Role::Text | Role::Digits | Role::Folder => {}
             Role::Mode => self.mode(word, recursive),
-            Role::Method => {
-                let effect = match word.shown().to_ascii_uppercase().as_str() {
-                    "GET" | "HEAD" | "OPTIONS" | "TRACE" => return,
-                    "DELETE" => Effect::Delete,
-                    _ => Effect::Update,
-                };
-                doing.asks = doing.asks.max(effect);
-            }
+            Role::Method => doing.asks = doing.asks.max(super::own::effect_of_method(&word.shown())),
             Role::Encoded => {
                 doing.scripted = true;
                 match word.constant().map(str::to_owned) {
@@ -272,8 +265,7 @@ impl Machine<'_> {
                     }
                     stream
                 };
-                let read = std::mem::replace(&mut doing.read, Stream::empty());
-                doing.read = read.then(stream);
+                doing.take(stream);
             }
             Role::Write | Role::Append if word.constant() == Some("-") => {}
             // Where temporary files may lie is no file.
@@ -316,8 +308,7 @@ impl Machine<'_> {
             }
             Role::Delete | Role::Move => {
                 if role == Role::Move {
-                    let held = self.held(word);
-                    doing.read = std::mem::replace(&mut doing.read, Stream::empty()).then(held);
+                    doing.take(self.held(word));
                     doing.reads = true;
                 }
                 let effect = least(Effect::Delete);

@@ -518,6 +518,22 @@ pub(super) fn part_of_name(base: &str, rest: &[Word]) -> Option<Stream> {
     (!open && !trimmed.is_empty()).then_some(out)
 }
 
+/// What a request by a method does (RFC 9110, section 9.2.1).
+pub(super) fn effect_of_method(method: &str) -> Effect {
+    match method.to_ascii_uppercase().as_str() {
+        "GET" | "HEAD" | "OPTIONS" | "TRACE" => Effect::None,
+        "DELETE" => Effect::Delete,
+        _ => Effect::Update,
+    }
+}
+
+impl Doing {
+    /// What is taken up beside what was taken up before.
+    pub(super) fn take(&mut self, stream: Stream) {
+        self.read = std::mem::replace(&mut self.read, Stream::empty()).then(stream);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use countersign_plan::inspection::Context;

@@ -103,7 +103,7 @@ impl Machine<'_> {
         if let Some(path) = text.strip_prefix("file://") {
             let word = Word::text(path);
             let read = self.read_file(&word);
-            doing.read = std::mem::replace(&mut doing.read, Stream::empty()).then(read);
+            doing.take(read);
             return;
         }
         // Terraform's way to say how it is fetched.
@@ -171,7 +171,7 @@ impl Machine<'_> {
                 self.touch_path(Effect::Read, word, doing.recursive);
                 let sources = self.paths(word).into_iter().collect();
                 let read = Stream { sources, ..Stream::unknown() };
-                doing.read = std::mem::replace(&mut doing.read, Stream::empty()).then(read);
+                doing.take(read);
                 doing.reads = true;
             }
         }

@@ -128,13 +128,13 @@ impl Machine<'_> {
                     match given.strip_prefix('"').and_then(|rest| rest.split_once('"')) {
                         Some((name, rest)) if rest.trim_start().starts_with(')') => {
                             let read = self.read_file(&Word::text(name));
-                            doing.read = std::mem::replace(&mut doing.read, Stream::empty()).then(read);
+                            doing.take(read);
                         }
                         // Whatever it is, a file that is named in the expression may be it.
                         _ => {
                             for name in text.split('"').skip(1).step_by(2).filter(|name| name.contains('/')).take(8) {
                                 let read = self.read_file(&Word::text(name));
-                                doing.read = std::mem::replace(&mut doing.read, Stream::empty()).then(read);
+                                doing.take(read);
                             }
                             let message = "which file an expression of `yq` reads is put together";
                             self.unknown(UnknownKind::Value, Effect::Read, message);

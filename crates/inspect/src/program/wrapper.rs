@@ -259,11 +259,11 @@ impl Machine<'_> {
             "label" | "caption" | "pango" if !rest.starts_with('@') => {}
             "" => {
                 let read = self.read_file(word);
-                doing.read = std::mem::replace(&mut doing.read, Stream::empty()).then(read);
+                doing.take(read);
             }
             _ => {
                 let read = self.read_file(&Word::text(rest.trim_start_matches('@')));
-                doing.read = std::mem::replace(&mut doing.read, Stream::empty()).then(read);
+                doing.take(read);
             }
         }
     }
