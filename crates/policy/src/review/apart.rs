@@ -12,8 +12,8 @@ use crate::lists::has;
 use crate::paths::fold;
 
 /// Words of statements, lines and paths that say nothing of what they are about.
-const ANY: &str = "set update where select insert delete values and not new old data file files tools tool config src path main python \
-    bash git curl echo https http localhost example com org net house";
+const ANY: &str = "set update where select insert delete values and not new old file files path python bash git curl echo https http \
+    localhost example com org net house";
 
 /// Subcommands by which a repository takes something up or puts it aside, and words of whoever wants that.
 const TAKING_UP: &str = "commit push stash tag merge rebase revert am cherry-pick";
