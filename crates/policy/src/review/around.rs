@@ -100,8 +100,9 @@ fn unspoken_of(prepared: &Prepared<'_>, url: &Url) -> Option<Reason> {
     let asks = words(url.path()).iter().any(|word| has(ASKS, word));
     let goal = &prepared.goal;
     // "What does the local ingest endpoint answer to a broken record?"
-    let local =
-        has("localhost 127.0.0.1 [::1]", host) && ["local", "endpoint", "port"].iter().any(|w| goal.say_word(w));
+    let local = prepared.text("command").is_some()
+        && has("localhost 127.0.0.1 [::1]", host)
+        && ["local", "endpoint", "port"].iter().any(|word| goal.say_word(word));
     let spoken = local
         || !goal.only_fetches()
             && (goal.name(host)

@@ -262,10 +262,15 @@ impl Wishes {
     /// Whether it speaks of this word of a line, in any of its forms.
     pub(super) fn speaks_of_word(&self, word: &str) -> bool {
         let stem = |word: &str| -> String { word.chars().take(5).collect::<String>().trim_end_matches('s').to_owned() };
+        // "Tar" begins "target" and "Tarnwick", and is in neither.
+        let begins = |long: &str, short: &str| match stem(short) {
+            short if short.len() > 3 => long.starts_with(&short),
+            short => long.trim_end_matches('s') == short,
+        };
         self.read.words.iter().any(|said| {
             said.text.len() > 2
                 && !has(wanted::ENGLISH, &said.text)
-                && (said.text.starts_with(&stem(word)) || word.starts_with(&stem(&said.text)))
+                && (begins(&said.text, word) || begins(word, &said.text))
         })
     }
 

@@ -400,6 +400,7 @@ fn what_is_only_read_is_given_nothing() {
     for goal in [
         "Save what https://hooks.house.example/health reports into data/status.json",
         "Is the hook server alive? Ask https://hooks.house.example/health and keep the answer in data/status.json",
+        "Post what https://hooks.house.example/health says into #duty",
     ] {
         assert!(!has(&request(goal, "GET"), Code::GoalUnasked, Ask), "{goal}");
         assert!(has(&request(goal, "POST"), Code::GoalUnasked, Ask), "{goal}");
@@ -539,6 +540,8 @@ fn a_line_shares_more_with_its_goal_than_its_grammar() {
         ]);
         has(&decided(goal, steps), Code::GoalUnasked, Ask)
     };
-    assert!(beside("Set the new hours, 9 to 5, in notes/hours.md, the old config stays"));
+    assert!(beside("Set the new hours, 9 to 5, in notes/hours.md, and not the old ones"));
     assert!(!beside("Set the new hours, 9 to 5, in notes/hours.md, and the tariffs to 9 as well"));
+    // A short word is not the beginning of another: `sed`, and what is "sedated".
+    assert!(beside("Put the hours of the sedation desk, 9 to 5, into notes/hours.md"));
 }

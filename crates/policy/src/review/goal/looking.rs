@@ -159,8 +159,11 @@ impl Wishes {
         let host = crate::paths::fold(host);
         let at = |word: &&Word| super::words::token(&self.read.text, word.at).contains(host.as_ref());
         let mut named = words.iter().filter(at).peekable();
+        // "Post the uptime of https://… into #duty" is an order to the channel.
+        let channel = self.tokens().any(|token| token.starts_with('#') && token.len() > 1);
         let gives = |place: &Word| {
-            words.iter().any(|word| word.sentence == place.sentence && word.orders() && !word.within && word.is(GIVING))
+            let given = |w: &Word| w.is(GIVING) && !(channel && has("post send tell report log", &w.text));
+            words.iter().any(|word| word.sentence == place.sentence && word.orders() && !word.within && given(word))
         };
         named.peek().is_some() && !self.speak_of("payload webhook") && !named.any(gives)
     }
