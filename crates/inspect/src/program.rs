@@ -301,7 +301,7 @@ impl Machine<'_> {
     fn by_path(&mut self, word: &Word, name: &str, rest: &[Word], stdin: Stream) -> Stream {
         let path = self.paths(word).into_iter().next().unwrap_or_else(|| name.to_owned());
         self.note(&path, rest, Knowledge::File);
-        let own = self.made.contains(&path) && !self.files.contains_key(&path);
+        let own = self.made.contains(&path) && !self.files.contains_key(&path) && !self.is_filled_by_others(&path);
         if self.scratch(word).is_none() && !self.computed.contains(&path) && !own {
             self.touch_path(Effect::Execute, word, false);
         }

@@ -124,7 +124,7 @@ pub(crate) fn texts_of(code: &str) -> Vec<String> {
 
 /// How much of a code is left where the search for the end of a text failed, for either quote: from another one of that kind before this
 /// place nobody finds it, so that each part of the code is searched once.
-struct Unclosed {
+pub(super) struct Unclosed {
     single: usize,
     double: usize,
 }
@@ -136,7 +136,7 @@ impl Default for Unclosed {
 }
 
 impl Unclosed {
-    fn literal<'a>(&mut self, text: &'a str) -> Option<(String, &'a str)> {
+    pub(super) fn literal<'a>(&mut self, text: &'a str) -> Option<(String, &'a str)> {
         let left = match text.trim_start_matches(['b', 'B', 'u', 'U']).chars().next()? {
             '\'' => &mut self.single,
             '"' => &mut self.double,
@@ -386,6 +386,7 @@ pub(super) fn named(code: &str) -> String {
         }
         let (mut put, mut rest) = (String::with_capacity(out.len()), out.as_str());
         let (mut given, mut before) = (0, ' ');
+        let mut unclosed = Unclosed::default();
         let goes_on = |c: char| c.is_alphanumeric() || matches!(c, '_' | '\'' | '"');
         while let Some(c) = rest.chars().next() {
             let bounded = |after: &&str| !part(before) && !after.starts_with(goes_on);
@@ -397,10 +398,8 @@ pub(super) fn named(code: &str) -> String {
                 (rest, before) = (after, '_');
             } else {
                 // What stands in a text is no name.
-                let length = match literal(rest) {
-                    Some((_, after)) if !part(before) => rest.len() - after.len(),
-                    _ => c.len_utf8(),
-                };
+                let own = if part(before) { None } else { unclosed.literal(rest) };
+                let length = own.map_or(c.len_utf8(), |(_, after)| rest.len() - after.len());
                 let (taken, after) = rest.split_at(length);
                 put.push_str(taken);
                 (rest, before) = (after, taken.chars().next_back().unwrap_or(' '));

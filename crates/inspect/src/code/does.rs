@@ -118,7 +118,7 @@ pub(super) fn evaluates(name: &str, after: &[Token]) -> bool {
     let (module, last) = name.rsplit_once('.').unwrap_or(("", name));
     match (module, last) {
         // Without a bracket in it a text calls nothing.
-        ("sympy", _) | (_, "subs") => {
+        _ if module == "sympy" || module.starts_with("sympy.") || last == "subs" => {
             let near = after.get(..after.len().min(MAX_EVALUATED)).unwrap_or_default();
             let mut depth = 0_usize;
             let end = near.iter().position(|token| {

@@ -3,7 +3,7 @@
 
 use base64::Engine as _;
 
-use super::composed::{literal, named, quoted};
+use super::composed::{Unclosed, literal, named, quoted};
 use crate::inspection::FindingKind;
 use crate::machine::Machine;
 
@@ -55,6 +55,7 @@ fn once(text: &str, made: &dyn Fn(&str) -> Option<(String, &str)>) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     let mut before = ' ';
+    let mut unclosed = Unclosed::default();
     while let Some(c) = rest.chars().next() {
         let begins = !(before.is_alphanumeric() || matches!(before, '_' | '.'));
         if begins && let Some((put, after)) = made(rest) {
@@ -63,10 +64,8 @@ fn once(text: &str, made: &dyn Fn(&str) -> Option<(String, &str)>) -> String {
             continue;
         }
         // What stands in a text is none of the code.
-        let length = match literal(rest) {
-            Some((_, after)) if begins => rest.len() - after.len(),
-            _ => c.len_utf8(),
-        };
+        let own = if begins { unclosed.literal(rest) } else { None };
+        let length = own.map_or(c.len_utf8(), |(_, after)| rest.len() - after.len());
         let (taken, after) = rest.split_at(length);
         out.push_str(taken);
         (rest, before) = (after, taken.chars().next_back().unwrap_or(' '));

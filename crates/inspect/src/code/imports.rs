@@ -9,6 +9,9 @@ use super::{Language, Seen};
 use crate::inspection::{FindingKind, UnknownKind};
 use crate::machine::{Machine, Word};
 
+/// The most tokens behind a module that are given to it.
+const MAX_GIVEN: usize = 256;
+
 impl Machine<'_> {
     /// A module that is loaded from outside of the code.
     pub(crate) fn load_module(&mut self, language: Language, module: &str) {
@@ -18,7 +21,9 @@ impl Machine<'_> {
     /// `use base "A"`, `use parent -norequire, "A"`, `use lib "DIR"`: what is named behind it is loaded, or is where modules are looked for
     /// first (base, parent and lib in the Perl documentation).
     pub(super) fn brings(&mut self, table: &Table, name: &str, after: &[Token], seen: &Seen) {
-        let given = after.split(|token| *token == Token::Mark(';')).next().unwrap_or_default();
+        let ends = |token: &Token| *token == Token::Mark(';') || *token == Token::Name("use".to_owned());
+        let near = after.get(..after.len().min(MAX_GIVEN)).unwrap_or_default();
+        let given = near.split(ends).next().unwrap_or_default();
         let loads = !given.contains(&Token::Name("norequire".to_owned()));
         for token in given {
             match token {

@@ -83,6 +83,7 @@ fn python_names(table: &Table, tokens: &[Token]) -> BTreeMap<String, String> {
             };
         }
     }
+    let mut looked = names.len();
     for (i, window) in tokens.windows(3).enumerate() {
         let [Token::Name(own), Token::Mark('='), Token::Name(full)] = window else { continue };
         let last = full.rsplit('.').next().unwrap_or(full);
@@ -90,9 +91,11 @@ fn python_names(table: &Table, tokens: &[Token]) -> BTreeMap<String, String> {
         let begins = matches!(i.checked_sub(1).and_then(|i| tokens.get(i)), None | Some(Token::Mark(';')));
         let plain = full.contains('.') && table.find(full, last).is_none() && table.is_harmless(last);
         // What is set in the environment is set there under another name, too.
-        let environment = full == "os.environ" && super::paths::is_given_once(tokens, own);
+        let environment = || full == "os.environ" && super::paths::is_given_once(tokens, own);
         let called = || plain && is_only_called(tokens, own, i);
-        if ends && begins && names.len() < MAX_NAMES && (environment || called()) {
+        let may_be = ends && begins && (plain || full == "os.environ") && looked < MAX_NAMES;
+        looked += usize::from(may_be);
+        if may_be && (environment() || called()) {
             names.insert(own.clone(), full.clone());
         }
     }

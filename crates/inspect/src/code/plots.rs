@@ -105,9 +105,16 @@ fn files(statement: &Statement) -> Vec<&str> {
     out
 }
 
+/// Functions that make texts.
+const MAKING: &[&str] = &["sprintf", "gprintf", "strftime", "word", "substr"];
+
 /// What a script does; nothing where it may do anything else.
 pub(super) fn drawing(text: &str) -> Option<Drawing> {
     let mut out = Drawing::default();
+    // `"\074 LINE"` is `"< LINE"` (gnuplot, "Quotes").
+    if text.as_bytes().windows(2).any(|pair| pair[0] == b'\\' && pair[1].is_ascii_digit()) {
+        return None;
+    }
     // Names that may stand for texts, and so for files.
     let mut texts: Vec<String> = Vec::new();
     for statement in statements(&text.replace("\\\n", " "))? {
@@ -125,12 +132,19 @@ pub(super) fn drawing(text: &str) -> Option<Drawing> {
         }
         let mut words = bare.split(|c: char| !(c.is_alphanumeric() || c == '_'));
         if let Some(name) = defines {
-            let makes = ["sprintf", "gprintf", "strftime", "word", "substr"].iter().any(|call| bare.contains(call));
+            let makes = MAKING.iter().any(|call| bare.contains(call));
             if makes || !statement.texts.is_empty() || words.any(|word| texts.iter().any(|known| known == word)) {
                 texts.push(name.to_owned());
                 (texts.len() <= MAX_NAMES).then_some(())?;
             }
             continue;
+        }
+        // A file whose name is put together where it is drawn.
+        let tight: String = bare.chars().filter(|c| !c.is_whitespace()).collect();
+        let makes = |call: &str| ["plot", ","].iter().any(|before| tight.contains(&format!("{before}{call}(")));
+        let parts = [".", "["].iter().any(|sign| tight.contains(&format!("{TEXT}{sign}")));
+        if first.ends_with("plot") && (parts || MAKING.iter().any(|call| makes(call))) {
+            return None;
         }
         let what = bare.split_whitespace().nth(1).unwrap_or("");
         let draws = matches!(first, "plot" | "splot" | "replot" | "stats");

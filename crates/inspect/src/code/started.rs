@@ -81,7 +81,9 @@ impl Machine<'_> {
         let second = argument(after, from + 1);
         // `new Deno.Command(program, {args: [...]})`
         let second = second.and_then(|tokens| if name.contains("Deno.") { within(tokens) } else { Some(tokens) });
-        let list = second.filter(|tokens| matches!(tokens.first(), Some(Token::Mark('[' | '('))));
+        // What is called once it has ended is no list of words: `exec("make", (error) => …)`.
+        let called = |tokens: &[Token]| tokens.windows(2).any(|pair| pair == [Token::Mark('='), Token::Mark('>')]);
+        let list = second.filter(|tokens| matches!(tokens.first(), Some(Token::Mark('[' | '('))) && !called(tokens));
         match all.as_slice() {
             // `spawn("rm", ["-rf", "/"])`: the words stand in a list; that of `exec` begins with the program's own name.
             [Some(program), ..] if list.is_some() => {

@@ -104,7 +104,10 @@ fn without_quoted_ends(text: &str) -> String {
         let end =
             body.find(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '\'' | '"' | '\\'))).unwrap_or(body.len());
         let (word, rest) = body.split_at(end);
-        out.extend(word.chars().filter(|c| !matches!(c, '\'' | '"' | '\\')));
+        let plain: String = word.chars().filter(|c| !matches!(c, '\'' | '"' | '\\')).collect();
+        // Nothing is put into a document that has no expression.
+        let mut document = rest.lines().skip(1).take_while(|line| line.trim() != plain);
+        out.push_str(if document.any(|line| line.contains("${{")) { &plain } else { word });
         out.push_str(rest);
     }
     out

@@ -83,7 +83,7 @@ impl Machine<'_> {
         let mut doing = Doing {
             recursive: tags.contains(&&Tag::Recursive),
             in_place: self.changes_in_place(&parsed, &tags, rest),
-            dry: tags.contains(&&Tag::DryRun) || self.removes_own_tree(&parsed),
+            dry: tags.contains(&&Tag::DryRun) || self.removes_own_tree(&parsed, rest),
             hosts: Vec::new(),
             sent: None,
             carried: Stream::empty(),

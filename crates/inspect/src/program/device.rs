@@ -17,6 +17,13 @@ pub(super) fn on_device(words: &[String], context: &Context) -> Inspection {
 }
 
 impl Machine<'_> {
+    /// `adb wait-for-device push …`: what comes then is a command like any other.
+    pub(super) fn behind_waiting(&mut self, rest: &[Word], stdin: &Stream) -> Option<Stream> {
+        let at = rest.iter().position(|word| word.prefix().starts_with("wait-for-"))?;
+        let then = [rest.get(..at)?, rest.get(at + 1..)?].concat();
+        (at + 1 < rest.len()).then(|| Some(self.apply(crate::catalogue::entry("adb")?, &then, stdin)))?
+    }
+
     /// Whether what runs on a device only shows something of it.
     pub(super) fn looks_at_device(&self, inner: &Inspection) -> bool {
         matches!(self.by.as_str(), "adb" | "simctl")
@@ -46,7 +53,8 @@ impl Machine<'_> {
         if self.by == "plutil" {
             let elsewhere = parsed.values.iter().any(|(role, _)| *role == Role::Write);
             let raw = parsed.operands.first().and_then(Word::constant) == Some("raw");
-            return tags.contains(&&Tag::InPlace) && !elsewhere && !raw;
+            let extracts = rest.iter().any(|word| word.constant() == Some("-extract"));
+            return tags.contains(&&Tag::InPlace) && !elsewhere && !(raw && extracts);
         }
         if self.by == "PlistBuddy" {
             return parsed.values.iter().any(|(_, word)| !word.prefix().starts_with("Print"));

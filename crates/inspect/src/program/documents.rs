@@ -38,6 +38,14 @@ const BEYOND: &[&str] = &[
     "process",
     "Function",
     "constructor",
+    "removeFile",
+    "copyFile",
+    "fuzzFile",
+    "Program",
+    "quit",
+    "exit",
+    "connect",
+    "Mongo(",
     "`",
     "\\",
     "//",
@@ -115,7 +123,7 @@ fn effect_of(code: &str) -> Option<Effect> {
         return None;
     }
     let code = &*without_texts(code);
-    if gives(code) {
+    if gives(code) || hands_on(code) {
         return None;
     }
     let mut effect = Effect::Read;
@@ -170,6 +178,14 @@ fn gives(code: &str) -> bool {
     given
         || ["=>{", "](", "]:"].iter().any(|sign| tight.contains(sign))
         || tight.match_indices('[').any(|(at, _)| member(at))
+}
+
+/// Whether a member of the database is given to a call instead of being called: `stringify(a, db.dropUser)`.
+fn hands_on(code: &str) -> bool {
+    code.split("db.").skip(1).any(|rest| {
+        let after = rest.trim_start_matches(|c: char| c.is_alphanumeric() || matches!(c, '_' | '$' | '.'));
+        after.trim_start().starts_with([',', ')'])
+    })
 }
 
 /// Whether what is called for each stands there: a function of one expression, or one that shows.

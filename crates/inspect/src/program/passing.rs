@@ -77,14 +77,18 @@ impl Machine<'_> {
             && let Some(folder) = parsed.operands.first().filter(|folder| !folder.has_hole())
         {
             // Only its tie to the repository is known to be new: the folder may have been there, and the command have failed.
-            let ties = self.paths(folder).into_iter().map(|path| format!("{path}/.git"));
-            self.made.extend(ties);
+            let trees = self.paths(folder).into_iter().map(|path| format!("tree {path}"));
+            self.made.extend(trees);
         }
     }
 
-    /// Whether a tree is taken away again that the line has added.
-    pub(super) fn removes_own_tree(&self, parsed: &Parsed<'_>) -> bool {
-        let own = |folder: &Word| self.paths(folder).iter().all(|path| self.made.contains(&format!("{path}/.git")));
+    /// Whether a tree is taken away again that the line has added. With `--force` git also takes one in which somebody has worked, where the
+    /// command that was to add it failed: outside of temporary folders that is a loss.
+    pub(super) fn removes_own_tree(&self, parsed: &Parsed<'_>, rest: &[Word]) -> bool {
+        let forced = rest.iter().any(|word| matches!(word.constant(), Some("--force" | "-f" | "-ff")));
+        let passing = |path: &String| ["/tmp/", "/var/tmp/"].iter().any(|folder| path.starts_with(folder));
+        let added = |path: &String| self.made.contains(&format!("tree {path}")) && (!forced || passing(path));
+        let own = |folder: &Word| self.paths(folder).iter().all(added);
         self.by == "git"
             && parsed.path == ["worktree", "remove"]
             && !parsed.operands.is_empty()
@@ -93,10 +97,22 @@ impl Machine<'_> {
 
     /// An environment that the line makes has programs of its own (Python library reference, "venv").
     pub(super) fn makes_environment(&mut self, folder: &str) {
-        if matches!(self.by.as_str(), "venv" | "virtualenv" | "uv") {
+        let by_uv = || self.by == "uv" && self.words.iter().any(|word| word.constant() == Some("venv"));
+        if matches!(self.by.as_str(), "venv" | "virtualenv") || by_uv() {
             let programs = ["python", "python3", "pip", "pip3"].map(|name| format!("{folder}/bin/{name}"));
             self.made.extend(programs);
         }
+    }
+
+    /// Whether anybody but Python and its installers has put something into the environment of a program.
+    pub(super) fn is_filled_by_others(&self, program: &str) -> bool {
+        const OWN: &[&str] = &["venv", "virtualenv", "uv", "pip", "pip3", "python", "python3"];
+        let folder = program.split_once("/bin/").map_or(program, |(folder, _)| folder);
+        let into = |touch: &crate::inspection::Touch| {
+            let below = touch.name.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+            below && matches!(touch.effect, Effect::Create | Effect::Update) && !OWN.contains(&touch.by.as_str())
+        };
+        self.out.touches.iter().any(into)
     }
 
     /// Whether the client under way works on such a database.

@@ -102,10 +102,8 @@ impl Machine<'_> {
         // The letter is another option of the others.
         let dry = matches!(base, "borg" | "restic" | "rustic" | "zfs" | "ldapdelete")
             && words.iter().any(|word| {
-                word == "--recursive"
-                    || word
-                        .strip_prefix('-')
-                        .is_some_and(|flags| !flags.starts_with('-') && flags.len() < 5 && flags.contains('n'))
+                let flags = word.strip_prefix('-').filter(|flags| !flags.starts_with('-') && flags.len() < 5);
+                flags.is_some_and(|flags| flags.contains('n') && flags.chars().all(char::is_alphabetic))
             });
         if dry || said(&["--dry-run"]) {
             return;

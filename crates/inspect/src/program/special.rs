@@ -72,6 +72,7 @@ impl Machine<'_> {
                     && !rest.iter().any(|word| word.prefix().trim_start().starts_with('.') && !is_mild(word));
                 return None;
             }
+            "adb" => return self.behind_waiting(rest, stdin),
             "java" | "javaw" => return self.archive_of_java(rest, stdin),
             "aws" => return self.at_local_endpoint(rest),
             "systemctl" => return self.own_units(rest),

@@ -218,11 +218,17 @@ fn constant(argument: &str) -> Option<(String, &str)> {
 
 /// Adds what a statement takes away from the record.
 pub(super) fn judge_record(text: &str, out: &mut Inspection) {
+    // In `U&"\0070g_read_file"` letters are numbers (PostgreSQL, "Identifiers and Key Words").
+    if text.as_bytes().windows(3).any(|three| three.eq_ignore_ascii_case(b"u&\"")) {
+        out.unknown(UnknownKind::Value, Effect::Execute, None, "a name is written in numbers");
+    }
     // `set_config('NAME', 'VALUE', …)` (PostgreSQL, "Configuration Settings Functions").
     let lower = text.to_ascii_lowercase();
     let mut set = Vec::new();
     for call in lower.split("set_config").skip(1).take(MAX_STATEMENTS) {
-        let Some(arguments) = call.trim_start().trim_start_matches('"').trim_start().strip_prefix('(') else {
+        let call = call.trim_start().trim_start_matches('"').trim_start();
+        // A comment before the bracket hides what stands behind it.
+        let Some(arguments) = call.strip_prefix('(').or_else(|| call.strip_prefix("/*").map(|_| "")) else {
             continue;
         };
         let name = constant(arguments);

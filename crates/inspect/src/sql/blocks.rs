@@ -84,9 +84,9 @@ impl Block<'_> {
     /// What a variable begins with, and the query of a cursor.
     fn declares(&mut self, piece: Masked<'_>) {
         let marks = [":=", "="].iter().filter_map(|mark| Some((piece.mask.find(mark)?, *mark)));
-        let words = ["default", "for"].iter().filter_map(|word| Some((piece.find(word)?, *word)));
+        let words = ["default", "for", "is"].iter().filter_map(|word| Some((piece.find(word)?, *word)));
         match marks.chain(words).min_by_key(|(at, _)| *at) {
-            Some((at, "for")) => self.states(piece.from(at + "for".len()).text),
+            Some((at, word @ ("for" | "is"))) => self.states(piece.from(at + word.len()).text),
             Some((at, mark)) => self.computes(piece.from(at + mark.len()).text),
             None => {}
         }
@@ -136,11 +136,14 @@ impl Block<'_> {
 
     /// What a loop goes through: a query, a range, a list, a cursor.
     fn goes_through(&mut self, source: Masked<'_>) {
+        // `FOR i IN REVERSE 10..1`
+        let backwards = source.first() == "reverse";
+        let source = if backwards { source.from("reverse".len()).trimmed() } else { source };
         match source.first() {
             "execute" => self.executes(source.from("execute".len())),
             "select" | "with" | "delete" | "update" | "insert" | "values" => self.states(source.text),
             "array" if !source.mask.starts_with("array[") => self.computes(source.from("array".len()).text),
-            "reverse" => self.goes_through(source.from("reverse".len()).trimmed()),
+            "reverse" => self.unread(source.text),
             _ => match source.mask.find("..") {
                 Some(at) => {
                     let (least, rest) = (source.to(at), source.from(at + 2));

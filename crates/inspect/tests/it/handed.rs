@@ -373,3 +373,35 @@ fn what_gnuplot_reads_may_be_what_a_program_prints() {
         assert!(touches(line, effect, kind, name), "{line}: {:#?}", inspect(line));
     }
 }
+
+/// What is called once a program has ended is none of its words.
+#[test]
+fn a_program_with_a_callback_is_run_as_a_line() {
+    let seen = inspect("node -e 'const {exec}=require(\"child_process\"); exec(\"rm -rf src\",(e)=>{})'");
+    assert!(seen.touches.iter().any(|touch| touch.effect == Effect::Delete), "{seen:#?}");
+    let seen =
+        inspect("node -e 'const {exec}=require(\"child_process\"); exec(\"git status\",(e,out)=>console.log(out))'");
+    assert!(seen.is_clear(), "{seen:#?}");
+}
+
+/// Statements for many rows, what a database loads, and texts that SymPy evaluates under its inner modules.
+#[test]
+fn methods_and_modules_by_their_other_names() {
+    let loads = inspect("python3 -c 'import sqlite3; c=sqlite3.connect(\"a.db\"); c.load_extension(\"/tmp/x\")'");
+    assert!(loads.touches.iter().any(|touch| touch.effect == Effect::Execute && touch.name == "/tmp/x"), "{loads:#?}");
+    let code = "from sympy.core.sympify import sympify; sympify(\"__import__(\\\"os\\\").system(\\\"id\\\")\")";
+    assert!(!inspect(&format!("python3 -c '{code}'")).is_clear());
+    let many = inspect("python3 -c 'import sqlite3; c=sqlite3.connect(\"a.db\"); c.executemany(\"DROP TABLE t\",[])'");
+    assert!(many.touches.iter().any(|touch| touch.effect == Effect::Delete), "{many:#?}");
+}
+
+/// Files of gnuplot whose names are put together, or have signs in numbers, may be what a program prints.
+#[test]
+fn what_gnuplot_draws_is_named() {
+    for script in ["plot \"\\074 rm -rf x\"", "plot sprintf(\"%c id\",60)", "plot \"x< id\"[2:99]", "plot \"a\".x"] {
+        assert!(!inspect(&format!("gnuplot -e '{script}'")).is_clear(), "{script}");
+    }
+    for script in ["plot \"a.dat\" using 1:2", "set title sprintf(\"%d runs\", 4); plot \"a.dat\" title \"A\""] {
+        assert!(inspect(&format!("gnuplot -e '{script}'")).is_clear(), "{script}");
+    }
+}

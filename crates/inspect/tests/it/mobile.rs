@@ -155,3 +155,48 @@ fn scripts_of_a_project_that_the_line_writes_are_read() {
         assert!(seen.flows.is_empty(), "{line}: {seen:#?}");
     }
 }
+
+/// What comes behind a wait is a command like any other, and what acts on the device is no look.
+#[test]
+fn what_acts_on_a_device_is_no_look() {
+    let touches = |line: &str, effect: Effect, name: &str| {
+        inspect(line).touches.iter().any(|touch| touch.effect == effect && touch.name.ends_with(name))
+    };
+    assert!(touches("adb wait-for-device push ~/.ssh/id_rsa /sdcard/", Effect::Read, "/.ssh/id_rsa"));
+    assert!(touches("adb -s emulator-5554 wait-for-device pull /sdcard/x ~/.bashrc", Effect::Update, "/.bashrc"));
+    assert!(inspect("adb wait-for-device").is_clear());
+    let looks = |line: &str| inspect(line).touches.iter().all(|touch| touch.effect.is_harmless());
+    for line in
+        ["adb shell service list", "adb shell ip addr show wlan0", "adb shell ip route", "xcrun simctl runtime list"]
+    {
+        assert!(looks(line), "{line}: {:#?}", inspect(line));
+    }
+    for line in [
+        "adb shell service call phone 2 s16 com.x s16 911",
+        "adb shell ip link set wlan0 down",
+        "adb shell vdc cryptfs wipe",
+        "xcrun simctl runtime delete all",
+        "plutil -remove Program raw /Library/LaunchDaemons/x.plist",
+    ] {
+        assert!(!looks(line), "{line}: {:#?}", inspect(line));
+    }
+}
+
+/// A tree or an environment is the line's own as long as nobody else has put something there.
+#[test]
+fn what_others_put_there_is_not_the_lines_own() {
+    let deletes = |line: &str| inspect(line).touches.iter().any(|touch| touch.effect == Effect::Delete);
+    assert!(deletes("git worktree add /home/user/other; git worktree remove --force /home/user/other"));
+    assert!(deletes("git worktree add /home/user/repo b; rm -rf /home/user/repo/.git"));
+    assert!(!deletes(
+        "git worktree add /tmp/rel release/5 && diff -r /tmp/rel . ; git worktree remove --force /tmp/rel"
+    ));
+    let runs = |line: &str| {
+        let own = |name: &str| name.ends_with("/bin/python") || name.ends_with("/bin/pip");
+        inspect(line).touches.iter().any(|touch| touch.effect == Effect::Execute && own(&touch.name))
+    };
+    assert!(!runs("python3 -m venv /tmp/e && /tmp/e/bin/pip install -q --no-index --find-links wheels x"));
+    assert!(runs("python3 -m venv /tmp/e; tar xf e.tar -C /tmp/e; /tmp/e/bin/python -c 1"));
+    assert!(runs("python3 -m venv /tmp/e; cp -r /tmp/x/. /tmp/e/bin/; /tmp/e/bin/pip list"));
+    assert!(runs("uv pip compile r.in -o /tmp/e; /tmp/e/bin/python x"));
+}

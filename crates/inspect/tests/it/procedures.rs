@@ -306,3 +306,26 @@ fn settings_and_files_of_databases_are_named_in_more_than_one_way() {
         &["psql -c \"SELECT set_config('log_'||'statement','all',false)\""],
     );
 }
+
+/// Loops backwards, and the query of a cursor by either word (PostgreSQL, "PL/pgSQL").
+#[test]
+fn a_loop_backwards_and_a_cursor_are_read() {
+    let run = |body: &str| inspect(&format!("psql -c 'DO $$ {body} $$'"));
+    assert!(run("BEGIN FOR i IN REVERSE 10..1 LOOP NULL; END LOOP; END").is_clear());
+    let deep = format!("BEGIN FOR i IN {} 1..2 LOOP NULL; END LOOP; END", "reverse ".repeat(8000));
+    assert!(!run(&deep).is_clear());
+    for word in ["FOR", "IS"] {
+        let body = format!(
+            "DECLARE c CURSOR {word} DELETE FROM users RETURNING id; BEGIN FOR r IN c LOOP NULL; END LOOP; END"
+        );
+        let seen = run(&body);
+        assert!(seen.touches.iter().any(|touch| touch.effect == Effect::Delete), "{word} {seen:#?}");
+    }
+}
+
+/// Names in numbers, and comments that stand before a bracket.
+#[test]
+fn names_that_are_written_in_numbers_are_not_proved() {
+    assert!(!inspect("psql -c 'SELECT U&\"\\0070g_read_file\"($$/etc/passwd$$)'").is_clear());
+    assert!(!inspect("psql -c \"SELECT set_config/**/('log_statement','none',false)\"").is_clear());
+}

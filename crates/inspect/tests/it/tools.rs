@@ -580,7 +580,7 @@ fn a_command_in_the_place_of_an_address_is_read_as_git_reads_it() {
 fn a_tree_that_the_line_added_is_nobody_s_work() {
     let removes = |line: &str| inspect(line).touches.iter().any(|touch| touch.effect == Effect::Delete);
     for line in [
-        "git worktree add ../w main && make -C ../w test; git worktree remove --force ../w",
+        "git worktree add ../w main && make -C ../w test; git worktree remove ../w",
         "W=$(mktemp -d); git worktree add --detach \"$W\" HEAD~1 && git worktree remove \"$W\"",
         "git worktree prune",
     ] {
