@@ -429,7 +429,7 @@ impl Machine<'_> {
         }
         // A reader of settings opens what it is given (Python library reference, "configparser").
         let settings = language == Language::Python && is_call && lower == "read" && name.contains('.');
-        if let Some(path) = argument(after, 0).and_then(constant).filter(|path| settings && path.contains('/')) {
+        if settings && let Some(path) = argument(after, 0).and_then(constant).filter(|path| path.contains('/')) {
             self.file_of(Effect::Read, Some(path), name, false);
             return;
         }
@@ -523,6 +523,8 @@ struct Seen {
     tokens: Vec<Token>,
     /// Whether it looks for what the home folder or the root holds, once somebody asked.
     everywhere: Option<bool>,
+    /// Whether it hands the environment on to a program and tells nobody of it, once somebody asked.
+    hands_on: Option<bool>,
     /// Where its touches begin.
     since: usize,
     /// Files that it opens to write, of which what is written was looked at.

@@ -376,7 +376,7 @@ impl Machine<'_> {
                     all || of_php || (!one && matches!(name, "os.environ" | "process.env" | "ENV" | "_ENV"));
                 let whole =
                     !matches!(after.first(), Some(Token::Mark('[' | '.' | '('))) && language == Language::Python;
-                if whole && !hands_on(&seen.tokens) {
+                if whole && !*seen.hands_on.get_or_insert_with(|| hands_on(&seen.tokens)) {
                     self.find(FindingKind::EnvironmentDump, format!("`{name}` is the whole environment"));
                 }
             }

@@ -112,7 +112,7 @@ const MAKING: &[&str] = &["sprintf", "gprintf", "strftime", "word", "substr"];
 pub(super) fn drawing(text: &str) -> Option<Drawing> {
     let mut out = Drawing::default();
     // `"\074 LINE"` is `"< LINE"` (gnuplot, "Quotes").
-    if text.as_bytes().windows(2).any(|pair| pair[0] == b'\\' && pair[1].is_ascii_digit()) {
+    if text.split('\\').skip(1).any(|rest| rest.starts_with(|c: char| c.is_ascii_digit())) {
         return None;
     }
     // Names that may stand for texts, and so for files.
