@@ -434,8 +434,8 @@ impl Machine<'_> {
             return;
         }
         let of_ruby = ["ENV.to_", "ENV.inspect", "ENV.each", "ENV.map", "ENV.collect", "ENV.select", "ENV.sort"];
-        seen.environment |= language == Language::Ruby && of_ruby.iter().any(|start| name.starts_with(start));
-        seen.environment |= language == Language::Perl && name == "ENV" && before == Some(&Token::Mark('%'));
+        seen.environment |= language == Language::Ruby && of_ruby.iter().any(|start| name.starts_with(start))
+            || language == Language::Perl && name == "ENV" && before == Some(&Token::Mark('%'));
         // A module under another name, or given to something, does there what nobody sees.
         let bare = table.guarded.contains(name) && before != Some(&Token::Mark('.'));
         let indexed = language == Language::Ruby && after.first() == Some(&Token::Mark('['));
@@ -521,9 +521,8 @@ struct Seen {
     lists: lists::Lists,
     /// All of the code.
     tokens: Vec<Token>,
-    /// Whether it looks for what the home folder or the root holds, once somebody asked.
+    /// Whether it looks for what the home folder or the root holds, and hands the environment on to a program alone, once somebody asked.
     everywhere: Option<bool>,
-    /// Whether it hands the environment on to a program and tells nobody of it, once somebody asked.
     hands_on: Option<bool>,
     /// Where its touches begin.
     since: usize,
