@@ -433,9 +433,7 @@ impl Machine<'_> {
             self.file_of(Effect::Read, Some(path), name, false);
             return;
         }
-        let of_ruby = ["ENV.to_", "ENV.inspect", "ENV.each", "ENV.map", "ENV.collect", "ENV.select", "ENV.sort"];
-        seen.environment |= language == Language::Ruby && of_ruby.iter().any(|start| name.starts_with(start))
-            || language == Language::Perl && name == "ENV" && before == Some(&Token::Mark('%'));
+        seen.environment |= arguments::reads_all_of_environment(language, name, before);
         // A module under another name, or given to something, does there what nobody sees.
         let bare = table.guarded.contains(name) && before != Some(&Token::Mark('.'));
         let indexed = language == Language::Ruby && after.first() == Some(&Token::Mark('['));

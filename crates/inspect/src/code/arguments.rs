@@ -57,6 +57,17 @@ pub(super) fn hands_on(tokens: &[Token]) -> bool {
     hands && !names(&tells)
 }
 
+/// Whether a name is that of the whole environment in Ruby or Perl.
+pub(super) fn reads_all_of_environment(language: Language, name: &str, before: Option<&Token>) -> bool {
+    const OF_RUBY: [&str; 7] =
+        ["ENV.to_", "ENV.inspect", "ENV.each", "ENV.map", "ENV.collect", "ENV.select", "ENV.sort"];
+    match language {
+        Language::Ruby => OF_RUBY.iter().any(|start| name.starts_with(start)),
+        Language::Perl => name == "ENV" && before == Some(&Token::Mark('%')),
+        _ => false,
+    }
+}
+
 /// Whether a text begins as the address of a request does.
 pub(super) fn is_request(text: &str) -> bool {
     ["http://", "https://", "ftp://"].iter().any(|scheme| text.starts_with(scheme))
