@@ -168,10 +168,13 @@ pub fn typed<T: DeserializeOwned>(value: Value) -> Result<T, DocumentError> {
 /// # Errors
 /// Another schema, before anything that this one does not know; then as [`typed`].
 pub fn of_schema<T: DeserializeOwned>(value: &Value, schema: &str) -> Result<T, DocumentError> {
-    if value.get("schema").and_then(Value::as_str).is_some_and(|said| said != schema) {
-        return Err(DocumentError::at("/schema", format!("this reader knows `{schema}`")));
+    let said = value.get("schema").and_then(Value::as_str);
+    if said == Some(schema) {
+        return typed_ref(value);
     }
-    typed_ref(value)
+    // A type may have a default for it, and the document says it nevertheless.
+    let missing = if said.is_none() { typed_ref::<T>(value).err() } else { None };
+    Err(missing.unwrap_or_else(|| DocumentError::at("/schema", format!("this reader knows `{schema}`"))))
 }
 
 /// As [`typed`], where the value is still needed.

@@ -124,3 +124,20 @@ proptest! {
         }
     }
 }
+
+/// A document says its schema, also where its type has a default for it.
+#[test]
+fn no_schema_is_none_of_them() {
+    #[derive(Debug, serde::Deserialize)]
+    struct Lenient {
+        #[serde(default)]
+        schema: String,
+    }
+    let read = |value| super::of_schema::<Lenient>(&value, "countersign.x/v1").map(|lenient| lenient.schema);
+    assert_eq!(read(serde_json::json!({"schema": "countersign.x/v1"})).unwrap(), "countersign.x/v1");
+    for other in
+        [serde_json::json!({}), serde_json::json!({"schema": "countersign.x/v2"}), serde_json::json!({"schema": 1})]
+    {
+        assert_eq!(read(other).unwrap_err().pointer, "/schema");
+    }
+}

@@ -23,16 +23,22 @@ const KEPT: &str = "commit stash tag merg rebas revert cherry branch push pull c
 /// A commit or the like of which the goal says nothing, at the end of other work: whoever wants a page corrected has a look at it first.
 pub(super) fn kept(steps: &[Prepared<'_>], i: usize) -> Option<Reason> {
     let step = steps.get(i).filter(|step| steps.len() > 1 && step.goal.is_read() && !step.goal.delegates())?;
-    let line = step.text("command").map(str::to_owned);
-    let args = || (step.step.action.as_str() == "git").then(|| format!("git {}", step.list("args").join(" ")));
-    let line = line.or_else(args)?;
-    let mut words = line.split(|c: char| c.is_whitespace() || ";&|".contains(c)).filter(|word| !word.is_empty());
-    words.find(|word| *word == "git")?;
-    let verb = words.find(|word| !word.starts_with('-')).filter(|verb| has(TAKING_UP, verb))?;
-    let looks = words.next().is_some_and(|next| has("list show -l --list", next));
+    let line = match (step.text("command"), step.list("argv")) {
+        (Some(line), _) => line.to_owned(),
+        (_, argv) if !argv.is_empty() => argv.join(" "),
+        _ if step.step.action.as_str() == "git" => format!("git {}", step.list("args").join(" ")),
+        _ => return None,
+    };
+    let split = |c: char| c.is_whitespace() || ";&|()\"'".contains(c);
+    let words: Vec<&str> = line.split(split).filter(|word| !word.is_empty()).collect();
+    // `git -C site -c user.name=x commit`
+    let git = words.iter().enumerate().filter(|(_, word)| word.rsplit('/').next() == Some("git"));
+    let looks = |i: usize| words.get(i + 1).is_some_and(|next| has("list show -l --list", next));
+    let takes = |i: &usize| words.get(*i).is_some_and(|verb| has(TAKING_UP, verb)) && !looks(*i);
+    let verb = words.get(git.flat_map(|(at, _)| at + 1..at + 6).find(takes)?)?;
     let message = format!("`git {verb}` takes up what there is, and the goal says nothing of it");
-    (!looks && !step.goal.mentions(KEPT) && !["repo", "pr"].iter().any(|word| step.goal.say_word(word)))
-        .then(|| Reason::ask(Code::GoalUnasked, message).fix("leave it out"))
+    let spoken = step.goal.mentions(KEPT) || step.goal.say_word("repo") || step.goal.say_word("pr");
+    (!spoken).then(|| Reason::ask(Code::GoalUnasked, message).fix("leave it out"))
 }
 
 /// What a line of a plan of several steps does that shares no word with the goal, to what no other step has to do with. A single action is

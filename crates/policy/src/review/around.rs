@@ -241,7 +241,8 @@ fn requested(prepared: &Prepared<'_>) -> Vec<Url> {
     }
     let words = prepared.texts().flat_map(|text| text.split(|c: char| c.is_whitespace() || "'\"`;|&<>()".contains(c)));
     // curl(1): "If you provide a URL without a leading protocol:// scheme, curl guesses what protocol you want."
-    let address = |word: &str| Url::parse(word).or_else(|_| Url::parse(&format!("http://{word}"))).ok();
+    let guessed = |word: &str| if word.contains("://") { word.to_owned() } else { format!("http://{word}") };
+    let address = |word: &str| Url::parse(&guessed(word)).ok();
     let asked = |url: &Url| url.host_str().is_some_and(|host| hosts.iter().any(|changed| changed == host));
     words.filter(|word| word.contains('/')).filter_map(address).filter(asked).collect()
 }

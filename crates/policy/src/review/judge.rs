@@ -104,7 +104,7 @@ pub(super) fn step(view: &View<'_, '_>, i: usize) -> Judged {
         judged.reasons.extend(checks::vacuous(steps, i));
         judged.reasons.extend(request.pinned_goal.and_then(|goal| loosened::loosened(prepared, goal)));
         judged.reasons.extend(request.pinned_goal.and_then(|goal| loosened::opened(prepared, goal)));
-        judged.reasons.extend(request.pinned_goal.and_then(|goal| loosened::skipped(request, prepared, goal)));
+        judged.reasons.extend(request.pinned_goal.and_then(|goal| loosened::skipped(prepared, goal)));
         judged.reasons.extend(request.pinned_goal.and_then(|goal| loosened::crowded(prepared, goal)));
         judged.reasons.extend(threats::slipped_in(request, steps, i));
         judged.reasons.extend(packages::repointed(steps, i));

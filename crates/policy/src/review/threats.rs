@@ -77,8 +77,8 @@ pub(super) fn copied_too_late(steps: &[Prepared<'_>], i: usize) -> Option<Reason
             removed && !touch.is_open() && step.texts().any(|text| text == touch.name)
         })
     };
-    let before = steps.iter().take(i).find(removes)?;
-    let message = format!("`{}` copies what `{}` removes first", step.step.id, before.step.id);
+    let message =
+        format!("`{}` copies what `{}` removes first", step.step.id, steps.iter().take(i).find(removes)?.step.id);
     Some(Reason::ask(Code::PlanOrder, message).fix("copy first, remove last"))
 }
 

@@ -418,6 +418,8 @@ fn a_request_of_a_line_is_one_of_its_address() {
     assert!(has(&line(goal, "wget --post-data=x=1 https://hooks.house.example/jobs/start"), Code::DefaultAsk, Ask));
     let read = "curl -s https://hooks.house.example/health -o data/status.json";
     assert!(!has(&line(goal, read), Code::DefaultAsk, Ask));
+    // curl(1) guesses the scheme.
+    assert!(has(&line(goal, "curl -XPOST hooks.house.example/jobs/start"), Code::DefaultAsk, Ask));
     assert!(!has(&line("Start the jobs at https://hooks.house.example/jobs/start", post), Code::DefaultAsk, Ask));
 }
 
@@ -445,6 +447,9 @@ fn a_test_is_left_out_where_the_goal_says_so() {
     };
     assert!(write("The test in tests/test_mask.py is red. Make it green, the test is right."));
     assert!(!write("Skip the flaky test in tests/test_mask.py until Monday"));
+    let code = "fn main() {\n    let all: Vec<_> = (0..9).skip(1).collect();\n    std::process::exit(1);\n}\n";
+    let steps = json!([{"id": "w", "action": "write_file", "args": {"path": "tests/run.rs", "content": code}}]);
+    assert!(!has(&decided("Write tests/run.rs, it ends with 1", steps), Code::GoalUnasked, Ask));
 }
 
 /// So many run at a time as the goal lets.
@@ -492,6 +497,8 @@ fn links_are_left_where_the_goal_has_them() {
         decided(goal, steps)
     };
     assert!(has(&empty("-L"), Code::GoalForbidden, Ask));
+    let up = line("Look how full tmp is, and don't follow up with the customer", "du -h tmp");
+    assert!(!has(&up, Code::GoalForbidden, Ask));
     let plain = empty("-P");
     assert!(!has(&plain, Code::GoalForbidden, Ask) && !has(&plain, Code::PlanOrder, Ask), "{:#?}", plain.reasons);
 }
@@ -523,7 +530,13 @@ fn a_repository_is_left_as_it_is() {
         has(&decided(goal, steps), Code::GoalUnasked, Ask)
     };
     let plain = "Put the new opening hours, 9 to 5, into notes/hours.md";
-    for command in ["git commit -am 'hours'", "git stash", "git tag v2"] {
+    for command in [
+        "git commit -am 'hours'",
+        "git stash",
+        "git tag v2",
+        "git -C site -c user.name=x commit -am 'hours'",
+        "git status && git commit -am 'hours'",
+    ] {
         assert!(after_work(plain, command), "{command}");
     }
     assert!(!after_work(plain, "git stash list") && !after_work(plain, "git status"));

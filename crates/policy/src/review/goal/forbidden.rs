@@ -32,11 +32,18 @@ pub(in crate::review) fn forbidden(
     if !prepared.has_effect() && !prepared.goal.bans.iter().any(opens) {
         return None;
     }
-    // "There is a link in it, do not follow it" (find(1), "-L"; cp(1), rsync(1), "-L"; tar(1), "-h").
-    let followed = ["-L", "-follow", "--copy-links", "--dereference", "-h"];
-    let line = || prepared.text("command").into_iter().flat_map(str::split_whitespace);
-    if prepared.goal.read.words.iter().any(|word| word.negated && word.text.starts_with("follow"))
-        && let Some(option) = line().find(|word| followed.contains(word))
+    // "There is a link in it, do not follow it" (find(1), cp(1), rsync(1), du(1), "-L"; tar(1), "-h").
+    let tar = || prepared.derived.called.iter().any(|name| name == "tar");
+    let follows = |word: &&str| match word.strip_prefix('-') {
+        Some(flags) if !flags.starts_with('-') => {
+            flags == "follow" || flags.contains('L') || (flags.contains('h') && tar())
+        }
+        _ => has("--follow --copy-links --dereference", word),
+    };
+    let mut line = prepared.text("command").into_iter().flat_map(str::split_whitespace);
+    if prepared.goal.mentions("link symlink")
+        && prepared.goal.read.words.iter().any(|word| word.negated && word.text.starts_with("follow"))
+        && let Some(option) = line.find(follows)
     {
         return Some(Reason::ask(Code::GoalForbidden, format!("the goal forbids to follow links, and {option} does")));
     }
