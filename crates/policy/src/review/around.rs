@@ -102,7 +102,7 @@ fn unspoken_of(prepared: &Prepared<'_>, url: &Url) -> Option<Reason> {
     // "What does the local ingest endpoint answer to a broken record?"
     let local = prepared.text("command").is_some()
         && has("localhost 127.0.0.1 [::1]", host)
-        && ["local", "endpoint", "port"].iter().any(|word| goal.say_word(word));
+        && ["local", "endpoint", "port", "machine"].iter().any(|word| goal.say_word(word));
     let spoken = local
         || !goal.only_fetches()
             && (goal.name(host)
