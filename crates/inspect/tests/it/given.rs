@@ -1,28 +1,11 @@
 //! What programs are given to work on, to start elsewhere or to run later: attacks, and the ordinary lines that look like them.
 
 use base64::Engine as _;
-use countersign_inspect::{Context, FindingKind, Inspection};
+use countersign_inspect::FindingKind;
 use countersign_plan::inspection::Subject;
 use countersign_plan::tool::{Effect, TargetKind};
 
-fn inspect(line: &str) -> Inspection {
-    let context = Context::new("/home/user/project", "/home/user");
-    countersign_inspect::inspect(&Subject::Shell { line: line.to_owned(), context })
-}
-
-fn finds(kind: FindingKind, attacks: &[&str], ordinary: &[&str]) {
-    for line in attacks {
-        assert!(inspect(line).found(kind), "{line}: {:#?}", inspect(line));
-    }
-    for line in ordinary {
-        assert!(!inspect(line).found(kind), "{line}: {:#?}", inspect(line));
-    }
-}
-
-fn touches(line: &str, effect: Effect, name: &str) -> bool {
-    let file = |kind: TargetKind| matches!(kind, TargetKind::File | TargetKind::Directory);
-    inspect(line).touches.iter().any(|touch| touch.effect == effect && file(touch.kind) && touch.name == name)
-}
+use crate::seen::{finds, inspect, touches_file};
 
 #[test]
 fn names_of_files_are_those_below_what_was_searched() {
@@ -36,7 +19,7 @@ fn names_of_files_are_those_below_what_was_searched() {
         ("grep -l old a.txt | xargs rm", Effect::Delete, "/home/user/project/a.txt"),
         ("rm $(grep -rl old src tests)", Effect::Delete, "/home/user/project/**"),
     ] {
-        assert!(touches(line, effect, name), "{line}: {:#?}", inspect(line));
+        assert!(touches_file(line, effect, name), "{line}: {:#?}", inspect(line));
     }
     let seen = inspect("rg -l old src | xargs sed -i s/old/new/");
     assert!(seen.is_clear() && !seen.touches.iter().any(|touch| touch.name == "/home/user/project/**"), "{seen:#?}");
@@ -44,7 +27,7 @@ fn names_of_files_are_those_below_what_was_searched() {
 
 #[test]
 fn what_opens_a_file_for_writing_empties_it_before_it_is_read() {
-    let lost = |line: &str| touches(line, Effect::Delete, "/home/user/project/a.csv");
+    let lost = |line: &str| touches_file(line, Effect::Delete, "/home/user/project/a.csv");
     for line in [
         "sort a.csv > a.csv",
         "cat a.csv | sed s/x/y/ > a.csv",
@@ -201,7 +184,7 @@ fn statements_of_the_project_run_on_what_passes_as_its_scripts_do() {
     ] {
         let seen = inspect(line);
         assert!(
-            seen.is_clear() && touches(line, Effect::Execute, "/home/user/project/schema.sql"),
+            seen.is_clear() && touches_file(line, Effect::Execute, "/home/user/project/schema.sql"),
             "{line}: {seen:#?}"
         );
     }
@@ -219,16 +202,16 @@ fn statements_of_the_project_run_on_what_passes_as_its_scripts_do() {
 #[test]
 fn folders_for_what_passes_are_no_files_and_parts_have_the_name_of_the_whole() {
     let line = "split --filter='gzip > \"$FILE.gz\"' -l 1000 big.csv out/part_";
-    assert!(inspect(line).is_clear() && touches(line, Effect::Update, "/home/user/project/out/part_*.gz"));
+    assert!(inspect(line).is_clear() && touches_file(line, Effect::Update, "/home/user/project/out/part_*.gz"));
     finds(
         FindingKind::DestroysHome,
         &["split --filter='sh -c \"rm -rf ~\"' big.csv out/part_"],
         &["split -l 1000 big.csv out/part_"],
     );
     for (line, name) in [("sort -T /tmp big.csv", "/tmp"), ("R CMD check -o /tmp pkg", "/tmp")] {
-        assert!(!touches(line, Effect::Update, name), "{line}: {:#?}", inspect(line));
+        assert!(!touches_file(line, Effect::Update, name), "{line}: {:#?}", inspect(line));
     }
-    assert!(touches("sort -T /srv/t big.csv", Effect::Update, "/srv/t"));
+    assert!(touches_file("sort -T /srv/t big.csv", Effect::Update, "/srv/t"));
 }
 
 #[test]
@@ -280,7 +263,9 @@ fn what_ansible_is_told_is_done_there() {
         assert!(inspect(line).is_clear() && !admin(line), "{line}: {:#?}", inspect(line));
     }
     let line = "ansible localhost -c local -m template -a 'src=a.j2 dest=out/a.conf'";
-    assert!(inspect(line).is_clear() && touches(line, Effect::Update, "/home/user/project/out/a.conf") && !admin(line));
+    assert!(
+        inspect(line).is_clear() && touches_file(line, Effect::Update, "/home/user/project/out/a.conf") && !admin(line)
+    );
     for line in [
         "ansible web -m ping",
         "ansible localhost -c local -b -m ping",
@@ -337,7 +322,7 @@ fn paths_that_python_puts_together_are_paths() {
         ("for k in rows(): open(f'out/{k}.jsonl', 'w').write('x')", Effect::Update, "/home/user/project/out/*.jsonl"),
     ] {
         let line = python(code);
-        assert!(touches(&line, effect, name), "{code}: {:#?}", inspect(&line));
+        assert!(touches_file(&line, effect, name), "{code}: {:#?}", inspect(&line));
     }
     for code in [
         "def f(p): p.unlink()\np = Path('out/a')\nf(Path(input()))",
@@ -369,7 +354,7 @@ fn words_behind_code_are_its_arguments() {
             "/home/user/project/out/x.txt",
         ),
     ] {
-        assert!(inspect(line).is_clear() && touches(line, effect, name), "{line}: {:#?}", inspect(line));
+        assert!(inspect(line).is_clear() && touches_file(line, effect, name), "{line}: {:#?}", inspect(line));
     }
     finds(
         FindingKind::DestroysHome,
@@ -413,8 +398,8 @@ fn texts_of_r_are_what_they_spell() {
         assert!(seen.findings.is_empty(), "{code}: {seen:#?}");
     }
     let line = "Rscript -e 'source(\"R/clean.R\"); sink(\"out/x.txt\"); print(clean_rows(1)); sink()'";
-    assert!(inspect(line).is_clear() && touches(line, Effect::Execute, "/home/user/project/R/clean.R"));
-    assert!(touches(line, Effect::Update, "/home/user/project/out/x.txt"));
+    assert!(inspect(line).is_clear() && touches_file(line, Effect::Execute, "/home/user/project/R/clean.R"));
+    assert!(touches_file(line, Effect::Update, "/home/user/project/out/x.txt"));
 }
 
 #[test]

@@ -1,36 +1,9 @@
 //! Functions that code hands on, names that it gives again, members that evaluate: attacks, and the ordinary code that looks like them.
 
-use countersign_inspect::{Context, FindingKind, Inspection};
-use countersign_plan::inspection::Subject;
+use countersign_inspect::FindingKind;
 use countersign_plan::tool::{Effect, TargetKind};
 
-fn inspect(line: &str) -> Inspection {
-    let context = Context::new("/home/user/project", "/home/user");
-    countersign_inspect::inspect(&Subject::Shell { line: line.to_owned(), context })
-}
-
-fn finds(kind: FindingKind, attacks: &[&str], ordinary: &[&str]) {
-    for line in attacks {
-        assert!(inspect(line).found(kind), "{line}: {:#?}", inspect(line));
-    }
-    for line in ordinary {
-        assert!(!inspect(line).found(kind), "{line}: {:#?}", inspect(line));
-    }
-}
-
-/// The first are understood, the others are not.
-fn reads(ordinary: &[&str], beyond: &[&str]) {
-    for line in ordinary {
-        assert!(inspect(line).unknowns.is_empty(), "{line}: {:#?}", inspect(line));
-    }
-    for line in beyond {
-        assert!(!inspect(line).unknowns.is_empty(), "{line}: {:#?}", inspect(line));
-    }
-}
-
-fn touches(line: &str, effect: Effect, kind: TargetKind, name: &str) -> bool {
-    inspect(line).touches.iter().any(|touch| touch.effect == effect && touch.kind == kind && touch.name == name)
-}
+use crate::seen::{finds, inspect, reads, touches_kind};
 
 #[test]
 fn a_function_that_acts_may_be_called_by_whoever_gets_it() {
@@ -127,7 +100,7 @@ fn a_function_that_acts_may_be_called_by_whoever_gets_it() {
             "/home/user/project/a.txt",
         ),
     ] {
-        assert!(touches(line, effect, kind, name), "{line}: {:#?}", inspect(line));
+        assert!(touches_kind(line, effect, kind, name), "{line}: {:#?}", inspect(line));
     }
 }
 
@@ -168,7 +141,7 @@ fn perl_calls_what_has_the_name_of_a_variable() {
         ("lua -e 'print(\"a\" .. os.remove(\"b\"))'", Effect::Delete, TargetKind::File, "/home/user/project/b"),
         ("perl -e 'use lib \"/tmp/e\"; use JSON; print 1'", Effect::Execute, TargetKind::File, "/tmp/e"),
     ] {
-        assert!(touches(line, effect, kind, name), "{line}: {:#?}", inspect(line));
+        assert!(touches_kind(line, effect, kind, name), "{line}: {:#?}", inspect(line));
     }
 }
 
@@ -288,7 +261,7 @@ fn members_of_modules_that_compute_may_evaluate_or_write() {
             "/srv/b.xml",
         ),
     ] {
-        assert!(touches(line, effect, kind, name), "{line}: {:#?}", inspect(line));
+        assert!(touches_kind(line, effect, kind, name), "{line}: {:#?}", inspect(line));
     }
     let told = inspect(
         "python3 -c 'import xml.etree.ElementTree, sys; sys.stdout.write(\"done.ok\")\nwith open(\"a.txt\", \"w\") as f: f.write(\"x/y.z\")'",
@@ -370,7 +343,7 @@ fn what_gnuplot_reads_may_be_what_a_program_prints() {
         ("gnuplot -e \"plot '/srv/secret stuff.dat'\"", Effect::Read, TargetKind::File, "/srv/secret stuff.dat"),
         ("gnuplot -e \"plot 'secret'\"", Effect::Read, TargetKind::File, "/home/user/project/secret"),
     ] {
-        assert!(touches(line, effect, kind, name), "{line}: {:#?}", inspect(line));
+        assert!(touches_kind(line, effect, kind, name), "{line}: {:#?}", inspect(line));
     }
 }
 

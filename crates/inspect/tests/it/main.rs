@@ -16,6 +16,7 @@ mod ordinary;
 mod other_ways;
 mod procedures;
 mod roundabout;
+mod seen;
 mod settled;
 mod told;
 mod tools;

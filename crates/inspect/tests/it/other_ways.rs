@@ -1,50 +1,10 @@
 //! Other ways to the same deed: words in another place, names that are only like others, options that programs take together. Attacks, and
 //! the ordinary lines that look like them.
 
-use countersign_inspect::{Context, FindingKind, Inspection};
-use countersign_plan::inspection::Subject;
+use countersign_inspect::FindingKind;
 use countersign_plan::tool::Effect;
 
-fn inspect(line: &str) -> Inspection {
-    let context = Context::new("/home/user/project", "/home/user");
-    countersign_inspect::inspect(&Subject::Shell { line: line.to_owned(), context })
-}
-
-fn has(line: &str, kind: FindingKind) -> bool {
-    inspect(line).findings.iter().any(|finding| finding.kind == kind)
-}
-
-fn all(kind: FindingKind, lines: &[&str]) {
-    for line in lines {
-        assert!(has(line, kind), "{line}: {:#?}", inspect(line));
-    }
-}
-
-fn none(kind: FindingKind, lines: &[&str]) {
-    for line in lines {
-        assert!(!has(line, kind), "{line}: {:#?}", inspect(line));
-    }
-}
-
-fn clear(lines: &[&str]) {
-    for line in lines {
-        assert!(inspect(line).is_clear(), "{line}: {:#?}", inspect(line));
-    }
-}
-
-fn doubtful(lines: &[&str]) {
-    for line in lines {
-        assert!(!inspect(line).unknowns.is_empty(), "{line}: {:#?}", inspect(line));
-    }
-}
-
-fn touches(line: &str, effect: Effect, name: &str) -> bool {
-    inspect(line).touches.iter().any(|touch| touch.effect == effect && touch.name == name)
-}
-
-fn goes(line: &str, from: &str) -> bool {
-    inspect(line).flows.iter().any(|flow| flow.from == from && flow.to.starts_with("h.example"))
-}
+use crate::seen::{all, clear, doubtful, goes, inspect, none, touches};
 
 /// Commands for each of what commands for each find take no more time than one.
 #[test]

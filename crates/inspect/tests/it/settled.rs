@@ -1,33 +1,9 @@
 //! Files by which others are told what to run and where it comes from: of the kernel, of builders and managers of packages, of pipelines.
 //! Attacks, and the ordinary lines that look like them.
 
-use countersign_inspect::{Context, FindingKind, Inspection};
-use countersign_plan::inspection::Subject;
+use countersign_inspect::FindingKind;
 
-fn inspect(line: &str) -> Inspection {
-    let context = Context::new("/home/user/project", "/home/user");
-    countersign_inspect::inspect(&Subject::Shell { line: line.to_owned(), context })
-}
-
-fn has(line: &str, kind: FindingKind) -> bool {
-    inspect(line).findings.iter().any(|finding| finding.kind == kind)
-}
-
-fn all(kind: FindingKind, lines: &[&str]) {
-    for line in lines {
-        assert!(has(line, kind), "{line}: {:#?}", inspect(line));
-    }
-}
-
-fn none(kind: FindingKind, lines: &[&str]) {
-    for line in lines {
-        assert!(!has(line, kind), "{line}: {:#?}", inspect(line));
-    }
-}
-
-fn goes(line: &str, from: &str) -> bool {
-    inspect(line).flows.iter().any(|flow| flow.from == from && flow.to.starts_with("h.example"))
-}
+use crate::seen::{all, goes, inspect, none};
 
 fn step(run: &str) -> String {
     format!("cat > .github/workflows/x.yml <<'E'\njobs:\n x:\n  steps:\n   - run: {run}\nE\n")

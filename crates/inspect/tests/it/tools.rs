@@ -1,40 +1,10 @@
 //! What is run in the place of the usual tools, what takes away and keeps nothing, and looks that are no more than that: attacks, and the
 //! ordinary lines that look like them.
 
-use countersign_inspect::{Context, FindingKind, Inspection};
-use countersign_plan::inspection::Subject;
+use countersign_inspect::{FindingKind, Inspection};
 use countersign_plan::tool::Effect;
 
-fn inspect(line: &str) -> Inspection {
-    let context = Context::new("/home/user/project", "/home/user");
-    countersign_inspect::inspect(&Subject::Shell { line: line.to_owned(), context })
-}
-
-fn has(line: &str, kind: FindingKind) -> bool {
-    inspect(line).findings.iter().any(|finding| finding.kind == kind)
-}
-
-fn all(kind: FindingKind, lines: &[&str]) {
-    for line in lines {
-        assert!(has(line, kind), "{line}: {:#?}", inspect(line));
-    }
-}
-
-fn none(kind: FindingKind, lines: &[&str]) {
-    for line in lines {
-        assert!(!has(line, kind), "{line}: {:#?}", inspect(line));
-    }
-}
-
-fn clear(lines: &[&str]) {
-    for line in lines {
-        assert!(inspect(line).is_clear(), "{line}: {:#?}", inspect(line));
-    }
-}
-
-fn touches(line: &str, effect: Effect, name: &str) -> bool {
-    inspect(line).touches.iter().any(|touch| touch.effect == effect && touch.name == name)
-}
+use crate::seen::{all, clear, goes, has, inspect, none, touches};
 
 #[test]
 fn launchers_of_a_build_are_lines_that_it_runs() {
@@ -233,10 +203,6 @@ fn looks_into_images_settings_and_buses_of_their_own() {
     all(FindingKind::DestroysDevice, &["printf 'AT' > /dev/sda", "cat a > /dev/mmcblk0", "cat a > /dev/disk/by-id/x"]);
     assert!(touches("systemd-run ./scripts/t.sh", Effect::Admin, "systemd-run"));
     assert!(touches("systemd-run --user --pipe rm -rf build", Effect::Delete, "/home/user/build"));
-}
-
-fn goes(line: &str, from: &str) -> bool {
-    inspect(line).flows.iter().any(|flow| flow.from == from && flow.to.starts_with("h.example"))
 }
 
 #[test]

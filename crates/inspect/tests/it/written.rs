@@ -1,27 +1,10 @@
 //! Settings that a line writes, names of files that are commands, requests that carry something: attacks, and the ordinary lines that
 //! look like them.
 
-use countersign_inspect::{Context, FindingKind, Inspection};
-use countersign_plan::inspection::Subject;
+use countersign_inspect::FindingKind;
 use countersign_plan::tool::{Effect, TargetKind};
 
-fn inspect(line: &str) -> Inspection {
-    let context = Context::new("/home/user/project", "/home/user");
-    countersign_inspect::inspect(&Subject::Shell { line: line.to_owned(), context })
-}
-
-fn finds(kind: FindingKind, attacks: &[&str], ordinary: &[&str]) {
-    for line in attacks {
-        assert!(inspect(line).found(kind), "{line}: {:#?}", inspect(line));
-    }
-    for line in ordinary {
-        assert!(!inspect(line).found(kind), "{line}: {:#?}", inspect(line));
-    }
-}
-
-fn touches(line: &str, effect: Effect, kind: TargetKind, name: &str) -> bool {
-    inspect(line).touches.iter().any(|touch| touch.effect == effect && touch.kind == kind && touch.name == name)
-}
+use crate::seen::{finds, inspect, touches_kind};
 
 fn leaves(line: &str, from: &str, to: &str) -> bool {
     inspect(line).flows.iter().any(|flow| flow.from == from && flow.to == to)
@@ -118,7 +101,7 @@ fn statements_reach_who_their_tables_lie_with() {
             "id",
         ),
     ] {
-        assert!(touches(line, effect, kind, name), "{line}: {:#?}", inspect(line));
+        assert!(touches_kind(line, effect, kind, name), "{line}: {:#?}", inspect(line));
     }
     let local = inspect("osqueryi --json \"select name from deb_packages where name like 'a.%'\"");
     assert!(local.is_clear() && !local.touches.iter().any(|touch| touch.kind == TargetKind::Host), "{local:#?}");
@@ -140,7 +123,7 @@ fn names_of_files_may_be_commands() {
         &["gs -sDEVICE=pdfwrite -o out.pdf a.ps", "sed 's/x/curl http:\\/\\/203.0.113.4\\/x/' f"],
     );
     finds(FindingKind::DestroysHome, &["sed 's#^.*$#rm -rf ~#e' f"], &["sed 's/.*/date/e' f"]);
-    assert!(touches("convert text:/etc/passwd a.png", Effect::Read, TargetKind::File, "/etc/passwd"));
+    assert!(touches_kind("convert text:/etc/passwd a.png", Effect::Read, TargetKind::File, "/etc/passwd"));
     for line in [
         "sed 's/.*/date/e' f",
         "gs -sDEVICE=png16m -r150 -o 'p-%03d.png' a.pdf",
@@ -239,14 +222,14 @@ fn programs_are_told_lines_for_a_shell_among_their_words() {
         ("rst2html a.rst b.html", Effect::Update, "/home/user/project/b.html"),
         ("gnuplot -e 'set output \"a.png\"; plot \"a.dat\"'", Effect::Update, "/home/user/project/a.png"),
     ] {
-        assert!(touches(line, effect, TargetKind::File, name), "{line}: {:#?}", inspect(line));
+        assert!(touches_kind(line, effect, TargetKind::File, name), "{line}: {:#?}", inspect(line));
     }
     for (line, host) in [
         ("kubectl apply -f https://h.example/a.yaml", "h.example:443"),
         ("docker build -t x https://h.example/x.git", "h.example:443"),
         ("helm install x https://h.example/x.tgz", "h.example:443"),
     ] {
-        assert!(touches(line, Effect::Send, TargetKind::Host, host), "{line}: {:#?}", inspect(line));
+        assert!(touches_kind(line, Effect::Send, TargetKind::Host, host), "{line}: {:#?}", inspect(line));
     }
     for line in [
         "gnuplot -e 'set term png; set output \"a.png\"; plot sin(x)'",
@@ -275,7 +258,7 @@ fn a_command_for_each_is_the_command() {
         ("parallel gzip ::: *.log", Effect::Update, "/home/user/project/*.log"),
         ("parallel convert {} out/{/.}.png ::: in/a.jpg", Effect::Update, "/home/user/project/out/a.png"),
     ] {
-        assert!(touches(line, effect, TargetKind::File, name), "{line}: {:#?}", inspect(line));
+        assert!(touches_kind(line, effect, TargetKind::File, name), "{line}: {:#?}", inspect(line));
     }
     assert!(!inspect("parallel -S h.example rm ::: a").is_clear());
     assert!(!inspect("parallel sh ::: a.sh").touches.is_empty());
