@@ -22,7 +22,7 @@ use countersign_plan::tool::{Effect, TargetKind};
 use serde_json::Value;
 
 use crate::code::Language;
-use crate::inspection::{Build as _, FindingKind};
+use crate::inspection::{Build as _, FindingKind, UnknownKind};
 use crate::machine::{Machine, Word};
 use crate::path::{self, Place};
 pub(crate) use foreign::started;
@@ -390,7 +390,11 @@ impl Machine<'_> {
         }
         if by_itself {
             self.absorb_grave(inner);
-        } else if let Some(message) =
+            return;
+        }
+        let far = inner.unknowns.iter().filter(|unknown| unknown.kind == UnknownKind::TooMuch);
+        self.out.unknowns.extend(far.cloned());
+        if let Some(message) =
             inner.findings.iter().find(|finding| is_grave(finding.kind)).map(|finding| finding.message.clone()).or_else(
                 || {
                     inner
@@ -420,6 +424,8 @@ impl Machine<'_> {
         for flow in inner.flows {
             self.out.flow(flow);
         }
+        // What is past a bound may be anything.
+        self.out.unknowns.extend(inner.unknowns.into_iter().filter(|unknown| unknown.kind == UnknownKind::TooMuch));
     }
 
     /// The texts of a project that a tool of this name runs where it is started, as far as they are known: its recipes, its scripts.

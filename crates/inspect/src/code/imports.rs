@@ -24,6 +24,9 @@ impl Machine<'_> {
         let ends = |token: &Token| *token == Token::Mark(';') || *token == Token::Name("use".to_owned());
         let near = after.get(..after.len().min(MAX_GIVEN)).unwrap_or_default();
         let given = near.split(ends).next().unwrap_or_default();
+        if given.len() == MAX_GIVEN {
+            self.unknown(UnknownKind::TooMuch, Effect::Execute, format!("`{name}` brings in more than is looked at"));
+        }
         let loads = !given.contains(&Token::Name("norequire".to_owned()));
         for token in given {
             match token {

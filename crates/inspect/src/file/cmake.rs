@@ -1,12 +1,16 @@
 //! Scripts of CMake: read as the lines of a shell that do the same (cmake-language(7); cmake-commands(7), "file", "execute_process").
 
 use countersign_plan::inspection::{Context, Inspection};
+use countersign_plan::tool::Effect;
 
-use super::settings::{MAX_TEXTS, grave};
-use crate::inspection::{Build as _, FindingKind};
+use super::settings::grave;
+use crate::inspection::{Build as _, FindingKind, UnknownKind};
 
 /// The most commands of one script.
 const MAX_CALLS: usize = 4096;
+
+/// The most names with values.
+const MAX_NAMES: usize = 256;
 
 /// The longest text, in bytes, that names are filled in of.
 const MAX_FILLED: usize = 16 * 1024;
@@ -91,21 +95,21 @@ struct Script<'c> {
 impl Script<'_> {
     /// One command after the other: `set(NAME VALUE)`, `file(GLOB NAME PATTERNS)`, what goes, what is fetched, what is then read as code.
     fn read(&mut self, out: &mut Inspection, text: &str, depth: u32) {
-        for (command, given) in calls(text) {
-            if !matters(&command, &given) {
-                continue;
+        let calls = calls(text);
+        if calls.len() > MAX_CALLS {
+            self.room = 0;
+        }
+        for (command, given) in calls.iter().filter(|(command, given)| matters(command, given)) {
+            if self.room == 0 {
+                break;
             }
-            let mut words: Vec<String> = Vec::new();
-            for word in &given {
-                let filled = self.filled(word);
-                self.room = self.room.saturating_sub(filled.iter().map(String::len).sum());
-                if self.room == 0 {
-                    out.find(FindingKind::LoadsCode, None, "a script of CMake is longer than what is read of it");
-                    return;
-                }
-                words.extend(filled);
-            }
-            self.call(out, &command, &words, depth);
+            let words: Vec<String> = given.iter().flat_map(|word| self.filled(word)).collect();
+            self.room = self.room.saturating_sub(words.iter().map(String::len).sum());
+            self.call(out, command, &words, depth);
+        }
+        if self.room == 0 {
+            let message = "a script of CMake is longer than what is read of it";
+            out.unknown(UnknownKind::TooMuch, Effect::Execute, None, message);
         }
     }
 
@@ -177,7 +181,9 @@ impl Script<'_> {
     fn name(&mut self, name: &str, value: String) {
         if let Some((_, known)) = self.names.iter_mut().find(|(known, _)| known == name) {
             *known = value;
-        } else if self.names.len() < MAX_TEXTS && !name.is_empty() {
+        } else if self.names.len() >= MAX_NAMES {
+            self.room = 0;
+        } else if !name.is_empty() {
             self.names.push((name.to_owned(), value));
         }
     }
@@ -193,6 +199,9 @@ impl Script<'_> {
 
     /// A word with the values of names in their places: a list is so many words, unless it was in quotes.
     fn filled(&self, (quoted, word): &(bool, String)) -> Vec<String> {
+        if !word.contains('$') {
+            return apart(*quoted, word);
+        }
         let text = word.replace("$ENV{HOME}", &self.context.home).replace("$ENV{", "${");
         // A value may hold others, each of which doubles it.
         let text = self.names.iter().rev().fold(text, |text, (name, value)| {
@@ -200,10 +209,15 @@ impl Script<'_> {
             let longer = text.len() + text.matches(&name).count() * value.len();
             if longer > MAX_FILLED { text } else { text.replace(&name, value) }
         });
-        match quoted {
-            true => vec![text],
-            false => text.split(';').filter(|word| !word.is_empty()).map(str::to_owned).collect(),
-        }
+        apart(*quoted, &text)
+    }
+}
+
+/// The words of a list, which is one word where it was in quotes.
+fn apart(quoted: bool, text: &str) -> Vec<String> {
+    match quoted {
+        true => vec![text.to_owned()],
+        false => text.split(';').filter(|word| !word.is_empty()).map(str::to_owned).collect(),
     }
 }
 
@@ -235,7 +249,7 @@ fn last(path: &str) -> &str {
 /// `COMMAND a b COMMAND c d …`, `PATCH_COMMAND a b`.
 fn commands(given: &[String]) -> Vec<&[String]> {
     let mut out = Vec::new();
-    for (at, _) in given.iter().enumerate().filter(|(_, word)| word.ends_with("COMMAND")).take(MAX_TEXTS) {
+    for (at, _) in given.iter().enumerate().filter(|(_, word)| word.ends_with("COMMAND")) {
         let rest = given.get(at + 1..).unwrap_or_default();
         let ends = |word: &String| ENDS.contains(&word.as_str()) || word.ends_with("COMMAND");
         let end = rest.iter().position(ends).unwrap_or(rest.len());
@@ -273,7 +287,8 @@ fn calls(text: &str) -> Vec<(String, Vec<(bool, String)>)> {
             '#' => behind_comment(after, &mut open),
             '(' => {
                 let (words, after) = words(after, &mut open);
-                if out.len() < MAX_CALLS && !name.is_empty() {
+                // One more, which says that there are too many.
+                if out.len() <= MAX_CALLS && !name.is_empty() {
                     out.push((std::mem::take(&mut name).to_ascii_lowercase(), words));
                 }
                 name.clear();

@@ -5,7 +5,7 @@ use countersign_plan::inspection::{Context, Inspection};
 use countersign_plan::tool::TargetKind;
 
 use crate::code::Language;
-use crate::inspection::{Build as _, FindingKind};
+use crate::inspection::{Build as _, FindingKind, UnknownKind};
 use crate::machine::Machine;
 
 /// The most files of a line that are read once more as a part of what is run.
@@ -278,6 +278,7 @@ pub(super) fn grave(out: &mut Inspection, inner: Inspection) {
     out.findings.extend(found);
     out.touches.extend(inner.touches.into_iter().filter(|touch| touch.kind == TargetKind::Host));
     out.flows.extend(inner.flows);
+    out.unknowns.extend(inner.unknowns.into_iter().filter(|unknown| unknown.kind == UnknownKind::TooMuch));
 }
 
 /// The Python in the derived bands of a virtual raster (GDAL, "VRT Driver").

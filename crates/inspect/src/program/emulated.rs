@@ -21,14 +21,16 @@ impl Machine<'_> {
             match option.strip_prefix('-').unwrap_or(option) {
                 "drive" => self.disk_of_qemu(value, &fields),
                 "netdev" | "nic" | "net" => self.network_of_qemu(&text, &fields),
-                option @ ("monitor" | "qmp" | "serial" | "chardev" | "parallel") => {
+                option @ ("monitor" | "qmp" | "serial" | "chardev" | "parallel" | "debugcon") => {
                     self.console_of_qemu(option, &text, &fields);
                 }
                 "display" if text.starts_with("vnc") => {
                     let address = text.split_once('=').map_or("", |(_, address)| address);
-                    let local = address.starts_with("none") || address.starts_with("unix:") || is_local(address);
-                    if !local {
-                        self.opens_port();
+                    let place = address.split(',').next().unwrap_or(address);
+                    match place.strip_prefix("unix:") {
+                        Some(path) => self.touch_path(Effect::Update, &Word::text(path), false),
+                        None if place == "none" || is_local(place) => {}
+                        None => self.opens_port(),
                     }
                 }
                 _ => {}
@@ -46,7 +48,8 @@ impl Machine<'_> {
             );
             return;
         };
-        let field = |name: &str| fields.iter().find(|(own, _)| *own == name).map(|(_, value)| *value);
+        // Of a key that is given twice the last one counts.
+        let field = |name: &str| fields.iter().rev().find(|(own, _)| *own == name).map(|(_, value)| *value);
         let file = field("file").unwrap_or("");
         // A scheme, a name of several parts, a sign that is written twice (qemu(1), "Disk Images").
         if file.contains(':') || text.contains(",,") || fields.iter().any(|(name, _)| name.contains('.')) {
@@ -71,9 +74,12 @@ impl Machine<'_> {
                 let path = field("path").unwrap_or_else(|| rest.split(',').next().unwrap_or(rest));
                 self.touch_path(Effect::Update, &Word::text(path), false);
             }
-            // A socket in the file system, or the loopback.
-            "unix" => {}
-            "socket" if field("path").is_some() || field("host").is_some_and(is_loopback) => {}
+            // A socket takes the place of what lies there.
+            "unix" => self.touch_path(Effect::Update, &Word::text(rest.split(',').next().unwrap_or(rest)), false),
+            "socket" if field("path").is_some() => {
+                self.touch_path(Effect::Update, &Word::text(field("path").unwrap_or_default()), false);
+            }
+            "socket" if field("host").is_some_and(is_loopback) => {}
             "tcp" | "telnet" | "udp" | "websocket" if is_local(rest) => {}
             "tcp" | "telnet" | "udp" | "websocket" | "socket" => self.opens_port(),
             _ => self.touch_named(Effect::Admin, &format!("{} -{option} {text}", self.by)),

@@ -76,6 +76,13 @@ impl Machine<'_> {
         if crate::shell::is_deep() {
             return;
         }
+        let looked_at =
+            matches!(base, "cmake" | "cmake3" | "ccmake" | "cmake-gui" | "cargo" | "act" | "sysctl" | "west")
+                || matches!(base, "configure" | "bazel" | "bazelisk" | "qemu-kvm")
+                || base.starts_with("qemu-system-");
+        if looked_at && rest.len() > MAX_WORDS {
+            self.unknown(UnknownKind::TooMuch, Effect::Execute, format!("`{base}` has more words than are looked at"));
+        }
         match base {
             "cmake" | "cmake3" | "ccmake" | "cmake-gui" => self.tools_of_cmake(rest),
             "cargo" => self.tools_of_cargo(rest),

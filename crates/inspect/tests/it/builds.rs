@@ -139,3 +139,35 @@ fn folders_that_a_builder_sets_are_set() {
     clear(&[&recipe("rm -rf ${B}/* ${D}/*\\n mkfs.ext4 ${WORKDIR}/x")]);
     all(FindingKind::DestroysSystem, &[&recipe("rm -rf ${Q}/*"), &recipe("rm -rf ${D}/../../../../../../../etc")]);
 }
+
+/// What is past a bound is no look.
+#[test]
+fn what_is_not_looked_at_is_not_taken_for_nothing() {
+    let script = |body: &str| inspect(&format!("cat > CMakeLists.txt <<'E'\n{body}\nE\n"));
+    let far = script(&format!("{}file(REMOVE_RECURSE /)", "a()\n".repeat(5000)));
+    assert!(!far.unknowns.is_empty(), "{far:#?}");
+    let names: String = (0..400).map(|i| format!("set(a{i} x)\n")).collect();
+    assert!(!script(&format!("{names}set(Z /)\nfile(REMOVE_RECURSE ${{Z}})")).unknowns.is_empty());
+    let usual: String = (0..100).map(|i| format!("set(a{i} x)\n")).collect();
+    assert!(script(&usual).is_clear());
+    let many = "-v ".repeat(300);
+    doubtful(&[&format!("cargo build {many} --config 'build.rustc-wrapper=\"/tmp/x\"'")]);
+    let many = "-DA=1 ".repeat(300);
+    doubtful(&[&format!("cmake -B build {many} -DCMAKE_C_COMPILER=/tmp/x")]);
+}
+
+/// A socket takes the place of a file, and of a key that is given twice the last one counts (qemu(1)).
+#[test]
+fn a_machine_writes_where_its_last_words_say() {
+    for line in [
+        "qemu-system-x86_64 -m 1G -cdrom a.iso -drive file=a.img,file=/home/user/.bashrc",
+        "qemu-system-x86_64 -m 1G -cdrom a.iso -drive file=/home/user/.bashrc,snapshot=on,snapshot=off",
+        "qemu-system-x86_64 -m 1G -cdrom a.iso -monitor unix:/home/user/.bashrc,server,nowait",
+        "qemu-system-x86_64 -m 1G -cdrom a.iso -chardev socket,id=x,path=/home/user/.bashrc,server=on",
+        "qemu-system-x86_64 -m 1G -cdrom a.iso -display vnc=unix:/home/user/.bashrc",
+        "qemu-system-x86_64 -m 1G -cdrom a.iso -debugcon file:/home/user/.bashrc",
+    ] {
+        assert!(touches(line, Effect::Update, "/home/user/.bashrc"), "{line}: {:#?}", inspect(line));
+    }
+    clear(&["qemu-system-x86_64 -m 1G -cdrom a.iso -monitor stdio -display none"]);
+}
