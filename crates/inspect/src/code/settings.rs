@@ -119,10 +119,11 @@ impl Machine<'_> {
             values.collect()
         };
         let made = said("class").into_iter().all(|class| class.is_some_and(|class| MADE.contains(&class)));
-        if !(made && given.iter().all(plain)) {
+        let files = said("filename");
+        if !(made && given.iter().all(plain) && files.len() <= MAX_PAIRS) {
             return false;
         }
-        for file in said("filename").into_iter().take(MAX_PAIRS) {
+        for file in files {
             self.file_of(Effect::Update, file.map(str::to_owned), "logging.config.dictConfig", false);
         }
         true

@@ -189,8 +189,14 @@ impl Machine<'_> {
             let message = format!("{path} is what a host sent, and `{}` runs it", self.by);
             self.find(FindingKind::DownloadAndExecute, message);
         }
+        if texts.is_empty() {
+            return;
+        }
+        // Each is read once, also where one of them runs such a program again.
+        let mut context = self.context.clone();
+        texts.iter().for_each(|(path, _)| drop(context.files.remove(path)));
         for (path, text) in texts {
-            let inner = super::file(&path, &text, self.context);
+            let inner = super::file(&path, &text, &context);
             self.judged.insert((path, text.len()));
             self.absorb_grave(inner);
         }

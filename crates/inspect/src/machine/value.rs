@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-/// The most patterns that a list of files is followed by.
-const MAX_LISTING: usize = 16;
+/// The most patterns that a list of files is followed by. Beyond that it may name any file.
+const MAX_LISTING: usize = 32;
 
 /// The most constant parts that data is known to have.
 const MAX_PARTS: usize = 8;
@@ -50,6 +50,11 @@ impl Word {
 
     pub(crate) fn hole(name: impl Into<String>) -> Self {
         Self { parts: vec![Part::Hole { name: name.into(), many: false }] }
+    }
+
+    /// Any number of words that are known only at run time.
+    pub(crate) fn holes(name: impl Into<String>) -> Self {
+        Self { parts: vec![Part::Hole { name: name.into(), many: true }] }
     }
 
     pub(crate) fn parts(&self) -> &[Part] {
@@ -372,9 +377,13 @@ impl Stream {
     /// Adds patterns of names of files.
     pub(crate) fn list(&mut self, patterns: Vec<Word>) {
         for pattern in patterns {
-            if self.listing.len() < MAX_LISTING && !self.listing.contains(&pattern) {
-                self.listing.push(pattern);
+            if self.listing.contains(&pattern) {
+                continue;
             }
+            if self.listing.len() >= MAX_LISTING {
+                self.listing = vec![Word::holes("name")];
+            }
+            self.listing.push(pattern);
         }
     }
 

@@ -139,7 +139,8 @@ impl Machine<'_> {
         self.forgets_built(&parsed, rest, &doing.written);
         self.checks_out(&parsed, rest, doing.dry);
         let prints = doing.reads && prints_lines(&self.by, rest);
-        let searched = self.searched(&operands, parsed.path.first().map(String::as_str), doing.recursive);
+        let verb = parsed.path.first().map(String::as_str);
+        let searched = self.searched(rest, &operands, verb, doing.recursive);
         let mut out = out.unwrap_or_else(|| self.output(&tags, doing, stdin, searched));
         if prints {
             out.listing.clear();

@@ -5,6 +5,9 @@ use countersign_plan::tool::Effect;
 use crate::inspection::{FindingKind, Knowledge, UnknownKind};
 use crate::machine::{Machine, Stream, Variable, Word};
 
+/// The most lines that become elements of an array.
+const MAX_LINES: usize = 512;
+
 /// Builtins that change nothing outside the shell.
 const HARMLESS: &[&str] = &[
     "type", "hash", "times", "wait", "jobs", "fg", "bg", "disown", "umask", "ulimit", "exit", "return", "break",
@@ -77,7 +80,8 @@ impl Machine<'_> {
                 Some([folder]) if !folder.contains(['*', '?', '[']) => Stream::constant(format!("{folder}\n")),
                 _ => Stream::unknown(),
             },
-            "read" | "mapfile" | "readarray" => self.read_builtin(rest, stdin),
+            "read" => self.read_builtin(rest, stdin),
+            "mapfile" | "readarray" => self.read_lines(rest, stdin),
             "set" => self.set(rest),
             "shift" => self.shift(rest),
             "trap" => self.trap(rest),
@@ -336,9 +340,7 @@ impl Machine<'_> {
             let one_line = stdin.text.as_deref().is_some_and(|text| text.lines().count() == 1);
             let value = match &line {
                 Some(line) if single && one_line => Variable::Scalar(Word::text(line.clone())),
-                None if single && !stdin.listing.is_empty() => {
-                    stdin.listing.first().cloned().map_or(Variable::Unknown, Variable::Scalar)
-                }
+                None if single => self.one_of(&stdin.listing).map_or(Variable::Unknown, Variable::Scalar),
                 Some(_) | None => Variable::Unknown,
             };
             self.keeps_origin(name, &value, stdin);
@@ -348,6 +350,39 @@ impl Machine<'_> {
             self.keeps_origin("REPLY", &Variable::Unknown, stdin);
             self.scope.set("REPLY", Variable::Unknown);
         }
+        Stream::empty()
+    }
+
+    /// Each line as an element of an array (bash(1), "mapfile").
+    fn read_lines(&mut self, rest: &[Word], stdin: &Stream) -> Stream {
+        let mut words = rest.iter();
+        let mut name = "MAPFILE";
+        let mut whole = true;
+        while let Some(word) = words.next() {
+            match word.constant() {
+                Some("-t") => {}
+                Some(option) if option.starts_with('-') => {
+                    whole = false;
+                    let callback = if option.starts_with("-C") { option.get(2..) } else { None };
+                    let value = callback.filter(|text| !text.is_empty()).map(Word::text);
+                    let takes = option.len() == 2 && matches!(option, "-d" | "-n" | "-O" | "-s" | "-u" | "-C" | "-c");
+                    let value = value.or_else(|| if takes { words.next().cloned() } else { None });
+                    if let Some(code) = value.filter(|_| callback.is_some()) {
+                        self.shell_text(&code, &Stream::unknown());
+                    }
+                }
+                Some(given) => name = given,
+                None => whole = false,
+            }
+        }
+        let lines = stdin.text.as_deref().filter(|_| whole).map(|text| text.lines().map(Word::text));
+        let value = match lines {
+            Some(lines) if lines.clone().count() <= MAX_LINES => Variable::Array(lines.collect()),
+            Some(_) => Variable::Unknown,
+            None => self.one_of(&stdin.listing).map_or(Variable::Unknown, Variable::Scalar),
+        };
+        self.keeps_origin(name, &value, stdin);
+        self.assign_variable(name, value);
         Stream::empty()
     }
 

@@ -74,8 +74,9 @@ impl Machine<'_> {
         if found.is_empty() {
             found.push(Word::text(".").all_below());
         }
+        (found.len() <= MAX_COMMANDS).then_some(())?;
         let mut out = Stream::unknown();
-        for one in found.iter().take(MAX_COMMANDS) {
+        for one in &found {
             let words = of_one(command, one);
             out = out.then(self.start(words, Stream::unknown()));
         }
@@ -182,15 +183,16 @@ impl Machine<'_> {
             Some(file) => self.read_file(file),
             None => stdin.clone(),
         };
-        (!input.listing.is_empty() && input.text.is_none()).then_some(())?;
+        let counted = (1..=MAX_COMMANDS).contains(&input.listing.len());
+        (counted && input.text.is_none()).then_some(())?;
         let own: Vec<Word> = own.iter().map(|word| Word::text(first_named(&word.shown()))).collect();
         if together {
             let named = own.iter().any(|word| word.shown().contains('{'));
-            let words = own.into_iter().chain(input.listing.iter().take(MAX_COMMANDS).cloned());
+            let words = own.into_iter().chain(input.listing.iter().cloned());
             return (!named).then(|| self.start(words.collect(), Stream::unknown()).with_text(None));
         }
         let mut out = Stream::unknown();
-        for one in input.listing.iter().take(MAX_COMMANDS) {
+        for one in &input.listing {
             let words = of_one(&own, one);
             if words.iter().any(|word| is_left(&word.shown())) {
                 return None;

@@ -201,16 +201,20 @@ impl Machine<'_> {
 
     /// What the names lie below that a search prints: the folders and files that it was given, in the shell's own folder the folder itself
     /// (grep(1), rg(1), fd(1), git-ls-files(1)).
-    pub(super) fn searched(&self, operands: &[(Role, Word)], verb: Option<&str>, recursive: bool) -> Vec<Word> {
+    pub(super) fn searched(
+        &self,
+        rest: &[Word],
+        operands: &[(Role, Word)],
+        verb: Option<&str>,
+        recursive: bool,
+    ) -> Vec<Word> {
         let paths = self.by == "git" && matches!(verb, Some("ls-files" | "grep"));
+        if matches!(self.by.as_str(), "ls" | "dir" | "vdir" | "gls") {
+            return listed(rest, operands);
+        }
         if !(paths || SEARCHING.contains(&self.by.as_str()) || FINDING.contains(&self.by.as_str())) {
             return Vec::new();
         }
-        let is_file = |word: &Word| {
-            let shown = word.shown();
-            let last = shown.rsplit('/').next().unwrap_or("").trim_start_matches('.');
-            word.is_pattern() || last.contains('.')
-        };
         let mut out = Vec::new();
         for (role, word) in operands.iter().filter(|(_, word)| !word.is_empty()) {
             match role {
@@ -345,4 +349,25 @@ pub(super) fn is_short(operands: &[Word]) -> bool {
         _ => f64::MAX,
     };
     seconds > 0.0 && seconds <= 900.0
+}
+
+/// Whether a word reads as files and not as a folder: a pattern, a name with an ending.
+fn is_file(word: &Word) -> bool {
+    let shown = word.shown();
+    let last = shown.rsplit('/').next().unwrap_or("").trim_start_matches('.');
+    word.is_pattern() || last.contains('.')
+}
+
+/// The names that `ls` prints: what it was given, and of a folder, unless `-d` is given too, what lies in it, without the folder (ls(1)).
+fn listed(rest: &[Word], operands: &[(Role, Word)]) -> Vec<Word> {
+    let itself = |option: &str| {
+        option == "--directory" || (option.starts_with('-') && !option.starts_with("--") && option.contains('d'))
+    };
+    let alone = rest.iter().filter_map(Word::constant).any(itself);
+    let mut out: Vec<Word> = Vec::new();
+    for (_, word) in operands.iter().filter(|(_, word)| !word.is_empty()) {
+        out.extend((alone || !word.shown().ends_with('/')).then(|| word.clone()));
+        out.extend((!alone && !is_file(word)).then(|| Word::text(".").all_below()));
+    }
+    out
 }

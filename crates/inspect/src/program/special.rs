@@ -474,6 +474,9 @@ fn old_style(cluster: &str, rest: &[Word]) -> Vec<Word> {
     out
 }
 
+/// The most words of an input that are followed one by one.
+const MAX_ITEMS: usize = 128;
+
 /// The words that `xargs` makes of its input.
 fn items(input: &Stream, delimiter: Option<char>, lines: bool) -> Vec<Word> {
     match &input.text {
@@ -483,18 +486,12 @@ fn items(input: &Stream, delimiter: Option<char>, lines: bool) -> Vec<Word> {
                 None if lines => text.lines().map(str::trim).filter(|item| !item.is_empty()).collect(),
                 None => text.split_whitespace().collect(),
             };
-            split
-                .into_iter()
-                .take(128)
-                .map(|item| Word::text(item.trim_end_matches('\n').trim_matches(['\'', '"'])))
-                .collect()
+            let word = |item: &&str| Word::text(item.trim_end_matches('\n').trim_matches(['\'', '"']));
+            let more = (split.len() > MAX_ITEMS).then(|| Word::holes("stdin"));
+            split.iter().take(MAX_ITEMS).map(word).chain(more).collect()
         }
         None if !input.listing.is_empty() => input.listing.clone(),
-        None => {
-            let mut word = Word::default();
-            word.push(crate::machine::Part::Hole { name: "stdin".to_owned(), many: true });
-            vec![word]
-        }
+        None => vec![Word::holes("stdin")],
     }
 }
 

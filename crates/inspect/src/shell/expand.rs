@@ -11,6 +11,7 @@ use countersign_plan::tool::Effect;
 use super::{ansi, arithmetic};
 use crate::inspection::{Build as _, UnknownKind};
 use crate::machine::{Machine, Part, Stream, Variable, Word};
+use crate::path;
 
 /// The most words that one word may become.
 const MAX_FIELDS: usize = 512;
@@ -148,12 +149,12 @@ impl Machine<'_> {
                 self.emit_all(values, quoted, out);
             }
             WordPiece::CommandSubstitution(command) => {
-                let value = self.substitute(command);
-                self.emit(&value, quoted, out);
+                let values = self.substitute(command, quoted);
+                self.emit_all(values, quoted, out);
             }
             WordPiece::BackquotedCommandSubstitution(command) => {
-                let value = self.substitute(&ansi::backquoted(command));
-                self.emit(&value, quoted, out);
+                let values = self.substitute(&ansi::backquoted(command), quoted);
+                self.emit_all(values, quoted, out);
             }
             WordPiece::ArithmeticExpression(expr) => {
                 let value = self.arithmetic(&expr.value);
@@ -265,7 +266,7 @@ impl Machine<'_> {
     }
 
     /// What a command writes, as the value of `$(…)`.
-    fn substitute(&mut self, command: &str) -> Word {
+    fn substitute(&mut self, command: &str, quoted: bool) -> Vec<Word> {
         let before = self.scope.clone();
         let decodes = std::mem::take(&mut self.decodes);
         // What it reads it has read before anything is opened for writing.
@@ -284,32 +285,36 @@ impl Machine<'_> {
             self.decoded.push(text.to_owned());
         }
         if stream.text.is_none() && is_own_entry(command) {
-            return Word::text(&self.context.home);
+            return vec![Word::text(&self.context.home)];
         }
         // A day or a time in a name is one of those names.
         if stream.text.is_none() && !stream.endless && is_moment(command) {
-            return Word::pattern("*");
+            return vec![Word::pattern("*")];
         }
-        match (stream.text, stream.listing.as_slice()) {
-            (Some(text), _) => Word::text(text.trim_end_matches('\n')),
-            (None, [pattern, below, ..]) if below.is_pattern() => self.below_all(&stream.listing, pattern),
-            (None, [pattern, ..]) => pattern.clone(),
-            (None, []) => Word::hole(format!("({})", shorten(command))),
+        match stream.text {
+            Some(text) => vec![Word::text(text.trim_end_matches('\n'))],
+            None if !quoted && !stream.listing.is_empty() => stream.listing,
+            None => vec![self.one_of(&stream.listing).unwrap_or_else(|| Word::hole(format!("({})", shorten(command))))],
         }
     }
 
-    /// One pattern for all of a list: what lies below the folder that they have in common.
-    fn below_all(&self, listing: &[Word], first: &Word) -> Word {
+    /// Any of a list of names of files as one word: its only pattern, or all below the folder that the patterns have in common.
+    pub(crate) fn one_of(&self, listing: &[Word]) -> Option<Word> {
+        if let [only] = listing {
+            return Some(only.clone());
+        }
         let paths: Vec<String> = listing.iter().flat_map(|word| self.paths(word)).collect();
         let literal = |path: &String| path.split(['*', '?', '[']).next().unwrap_or("").to_owned();
-        let Some(mut common) = paths.first().map(literal) else { return first.clone() };
+        let mut common = literal(paths.first()?);
         for path in &paths {
             while !literal(path).starts_with(&common) {
                 common.pop();
             }
         }
         let folder = common.rsplit_once('/').map_or("", |(folder, _)| folder);
-        if folder.is_empty() || folder.contains('$') { first.clone() } else { Word::text(folder).all_below() }
+        let wide = |own: &String| own == folder || path::is_below(own, folder);
+        let wide = folder.is_empty() || wide(&self.context.cwd) || wide(&self.context.home);
+        (!wide && !folder.contains('$')).then(|| Word::text(folder).all_below())
     }
 
     /// `$((…))`: substitutions inside are followed, constants are computed.

@@ -14,6 +14,22 @@ use crate::machine::{MAX_DEPTH, Machine, Stream, Variable, Word};
 /// The most values of a `for` loop that are followed one by one.
 const MAX_ROUNDS: usize = 64;
 
+/// What each round of a loop with this condition reads: one line where it reads once and the lines are known, or the names of files
+/// that a line may be. `None` is all of the input.
+fn rounds(condition: &CompoundList, stdin: &Stream) -> Vec<Option<Stream>> {
+    if condition.to_string().matches("read ").count() != 1 {
+        return vec![None];
+    }
+    let lines: Vec<&str> = stdin.text.iter().flat_map(|text| text.lines()).collect();
+    let line = |text: &&str| Some(Stream { text: Some((*text).to_owned()), ..stdin.clone() });
+    let name = |word: &Word| Some(Stream { listing: vec![word.clone()], ..stdin.clone() });
+    match (lines.len(), stdin.listing.len()) {
+        (2..=MAX_ROUNDS, _) => lines.iter().map(line).collect(),
+        (0, 2..) => stdin.listing.iter().map(name).collect(),
+        _ => vec![None],
+    }
+}
+
 impl Machine<'_> {
     /// A whole program; what it writes to standard output.
     pub(crate) fn walk(&mut self, program: &Program, stdin: &Stream) -> Stream {
@@ -171,11 +187,14 @@ impl Machine<'_> {
                 let holds = matches!(compound, CompoundCommand::WhileClause(_));
                 let before = self.effort;
                 let mut condition = self.effort;
-                let out = self.repeat(stdin, |machine, stdin| {
-                    let out = machine.list(&clause.0, stdin);
-                    condition = machine.effort;
-                    out.then(machine.list(&clause.1.list, stdin))
-                });
+                let mut out = Stream::empty();
+                for line in rounds(&clause.0, stdin) {
+                    out = out.then(self.repeat(stdin, |machine, stdin| {
+                        let out = machine.list(&clause.0, line.as_ref().unwrap_or(stdin));
+                        condition = machine.effort;
+                        out.then(machine.list(&clause.1.list, stdin))
+                    }));
+                }
                 let did = self.effort.since(before);
                 if ending::constant(&clause.0) == Some(holds) {
                     self.judge_endless(did);

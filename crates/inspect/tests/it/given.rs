@@ -17,7 +17,8 @@ fn names_of_files_are_those_below_what_was_searched() {
         ("git ls-files lib | xargs rm", Effect::Delete, "/home/user/project/lib/**"),
         ("git ls-files 'lib/*.py' | xargs sed -i s/a/b/", Effect::Update, "/home/user/project/lib/**"),
         ("grep -l old a.txt | xargs rm", Effect::Delete, "/home/user/project/a.txt"),
-        ("rm $(grep -rl old src tests)", Effect::Delete, "/home/user/project/**"),
+        ("rm $(grep -rl old src tests)", Effect::Delete, "/home/user/project/src/**"),
+        ("rm $(grep -rl old src tests)", Effect::Delete, "/home/user/project/tests/**"),
     ] {
         assert!(touches_file(line, effect, name), "{line}: {:#?}", inspect(line));
     }

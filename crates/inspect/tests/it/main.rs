@@ -11,6 +11,7 @@ mod given;
 mod grave;
 mod handed;
 mod hidden_ends;
+mod listed;
 mod mobile;
 mod ordinary;
 mod other_ways;
