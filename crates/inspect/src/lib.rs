@@ -17,6 +17,7 @@
 //! parsing, steps and results during interpretation. The crate decides nothing; [`FindingKind::decision`] is what FORMATS §5
 //! says about such a finding on its own.
 
+mod bounded;
 mod catalogue;
 mod code;
 #[cfg(feature = "classifier")]

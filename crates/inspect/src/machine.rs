@@ -16,6 +16,7 @@ pub(crate) use emptied::{is_log, is_record};
 pub(crate) use scope::{Scope, Variable};
 pub(crate) use value::{Part, Stream, Word};
 
+use crate::bounded::Bounded as _;
 use crate::inspection::{Build as _, FindingKind, Flow, Inspection, Span, Touch, UnknownKind};
 use crate::path::{self, Place};
 use crate::program::is_of_another;
@@ -130,7 +131,7 @@ impl<'a> Machine<'a> {
             files: context
                 .files
                 .iter()
-                .take(crate::inspection::MAX_ENTRIES)
+                .at_most(crate::inspection::MAX_ENTRIES)
                 .map(|(path, text)| (path::normalise("/", path), Stream::constant(text.as_str())))
                 .collect(),
             origins: BTreeMap::new(),

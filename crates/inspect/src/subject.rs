@@ -11,6 +11,10 @@ use crate::text::TextKind;
 /// What the subject would do. Never fails: what cannot be read is an [`Unknown`](crate::Unknown).
 #[must_use]
 pub fn inspect(subject: &Subject) -> Inspection {
+    crate::bounded::whole(|| of(subject))
+}
+
+fn of(subject: &Subject) -> Inspection {
     match subject {
         Subject::Shell { line, context } => crate::shell::shell(line, context),
         Subject::Argv { argv, stdin, context } => vector(argv, stdin.as_deref(), context),

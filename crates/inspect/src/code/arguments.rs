@@ -2,6 +2,7 @@
 
 use super::Language;
 use super::lex::Token;
+use crate::bounded::Bounded as _;
 
 /// Whether code walks through the home folder and writes, removes or renames what it comes upon.
 pub(super) fn ruins_home(tokens: &[Token], home: &str) -> bool {
@@ -254,7 +255,7 @@ pub(super) fn texts_written(tokens: &[Token]) -> Vec<String> {
         [Token::Name(name), Token::Mark('('), Token::Text(text)] if writes(name) => Some(text.clone()),
         _ => None,
     });
-    texts.take(8).collect()
+    texts.at_most(64).collect()
 }
 
 /// The texts that code gives to something: a value, an element, an argument of `replace`. The script of a package that runs its tests

@@ -6,6 +6,7 @@ use super::arguments::is_request;
 use super::calls::{self, Does, Table};
 use super::lex::Token;
 use super::{Language, Seen};
+use crate::bounded::Bounded as _;
 use crate::inspection::{FindingKind, UnknownKind};
 use crate::machine::{Machine, Word};
 
@@ -22,12 +23,8 @@ impl Machine<'_> {
     /// first (base, parent and lib in the Perl documentation).
     pub(super) fn brings(&mut self, table: &Table, name: &str, after: &[Token], seen: &Seen) {
         let ends = |token: &Token| *token == Token::Mark(';') || *token == Token::Name("use".to_owned());
-        let near = after.get(..after.len().min(MAX_GIVEN)).unwrap_or_default();
-        let given = near.split(ends).next().unwrap_or_default();
-        if given.len() == MAX_GIVEN {
-            self.unknown(UnknownKind::TooMuch, Effect::Execute, format!("`{name}` brings in more than is looked at"));
-        }
-        let loads = !given.contains(&Token::Name("norequire".to_owned()));
+        let given: Vec<&Token> = after.iter().take_while(|token| !ends(token)).at_most(MAX_GIVEN).collect();
+        let loads = !given.contains(&&Token::Name("norequire".to_owned()));
         for token in given {
             match token {
                 Token::Text(text) if name == "lib" => {

@@ -9,6 +9,7 @@ use super::Language;
 use super::calls::Table;
 use super::lex::Token;
 use super::words;
+use crate::bounded::Bounded as _;
 
 /// The most names that are followed.
 pub(super) const MAX_NAMES: usize = 64;
@@ -362,7 +363,7 @@ impl crate::machine::Machine<'_> {
             .skip(since)
             .filter(|touch| touch.kind == TargetKind::File && touch.effect == Effect::Update && !touch.pattern)
             .map(|touch| touch.name.clone())
-            .take(MAX_NAMES)
+            .at_most(MAX_NAMES)
             .collect();
         for name in written {
             self.files.entry(name).or_default().remote = true;

@@ -5,6 +5,7 @@ use countersign_plan::tool::Effect;
 
 use super::arguments::argument;
 use super::lex::Token;
+use crate::bounded::Bounded as _;
 use crate::inspection::UnknownKind;
 use crate::machine::{Machine, Part, Variable, Word};
 
@@ -78,7 +79,7 @@ impl Machine<'_> {
         let all = listed
             && pairs.len() <= MAX_PAIRS
             && pairs.iter().all(|pair| matches!(pair, [] | [Token::Text(_), Token::Mark(':'), Token::Text(_)]));
-        for pair in pairs.into_iter().take(MAX_PAIRS) {
+        for pair in pairs.into_iter().at_most(MAX_PAIRS) {
             if let [Token::Text(key), Token::Mark(':'), value @ ..] = pair {
                 self.sets_variable(key, self::value(value));
             }
@@ -120,10 +121,10 @@ impl Machine<'_> {
         };
         let made = said("class").into_iter().all(|class| class.is_some_and(|class| MADE.contains(&class)));
         let files = said("filename");
-        if !(made && given.iter().all(plain) && files.len() <= MAX_PAIRS) {
+        if !(made && given.iter().all(plain)) {
             return false;
         }
-        for file in files {
+        for file in files.into_iter().at_most(MAX_PAIRS) {
             self.file_of(Effect::Update, file.map(str::to_owned), "logging.config.dictConfig", false);
         }
         true

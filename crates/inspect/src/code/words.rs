@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::Language;
 use super::lex::Token;
+use crate::bounded::Bounded as _;
 
 /// The most names, and words of a list.
 const MAX_NAMES: usize = 64;
@@ -59,7 +60,7 @@ fn split(language: Language, tokens: Vec<Token>) -> Vec<Token> {
                 continue;
             }
         };
-        let words: Vec<String> = text.split_whitespace().map(str::to_owned).take(MAX_WORDS).collect();
+        let words: Vec<String> = text.split_whitespace().map(str::to_owned).at_most(MAX_WORDS).collect();
         push_list(&mut out, &words);
         i += used;
     }

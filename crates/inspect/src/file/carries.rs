@@ -3,6 +3,7 @@
 use countersign_plan::inspection::{Context, Inspection};
 
 use super::foreign::{CALLS_BY_NAME, CONNECTS, EVALUATES, MAX_CALLS};
+use crate::bounded::Bounded as _;
 use crate::inspection::Build as _;
 
 /// Parts of the names of files that hold secrets, below the home folder or anywhere.
@@ -52,7 +53,7 @@ pub(super) fn sends_secrets(text: &str, context: &Context, out: &mut Inspection)
         return;
     }
     let quoted: Vec<&str> =
-        ['"', '\''].iter().flat_map(|quote| text.split(*quote).skip(1).step_by(2).take(512)).collect();
+        ['"', '\''].iter().flat_map(|quote| text.split(*quote).skip(1).step_by(2).at_most(512)).collect();
     let whole = ["System.getenv()", "os.Environ()", "env::vars()", "GetEnvironmentVariables()", "environ "];
     let is_host = |word: &&&str| {
         let port = word.rsplit_once(':').is_some_and(|(host, port)| host.contains('.') && port.parse::<u16>().is_ok());
@@ -91,7 +92,7 @@ const DOWNLOADS: &[&str] = &["download.file(", "curl_download(", "Downloads.down
 /// Whether a code runs the file in which it kept what a host sent.
 pub(super) fn fetches_and_runs(text: &str) -> bool {
     let part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '/' | '-');
-    DOWNLOADS.iter().flat_map(|call| text.match_indices(call).take(MAX_CALLS)).any(|(at, call)| {
+    DOWNLOADS.iter().flat_map(|call| text.match_indices(call).at_most(MAX_CALLS)).any(|(at, call)| {
         let rest = text.get(at + call.len()..).unwrap_or("");
         let Some((arguments, after)) = rest.split_once(['\n', ';', '}']) else { return false };
         let mut given = arguments.split(',').map(|one| one.rsplit('=').next().unwrap_or(one).trim());
@@ -101,6 +102,6 @@ pub(super) fn fetches_and_runs(text: &str) -> bool {
             line.split(|c| !part(c)).any(|word| word == kept)
                 && EVALUATES.iter().chain(CALLS_BY_NAME).any(|call| line.contains(call))
         };
-        host && kept.is_some_and(|kept| after.split(['\n', ';']).take(MAX_CALLS).any(|line| runs(line, kept)))
+        host && kept.is_some_and(|kept| after.split(['\n', ';']).at_most(MAX_CALLS).any(|line| runs(line, kept)))
     })
 }

@@ -6,6 +6,7 @@ use countersign_plan::tool::TargetKind;
 
 use super::carries::{fetches_and_runs, sends_secrets};
 
+use crate::bounded::Bounded as _;
 use crate::inspection::{Build as _, FindingKind};
 use crate::machine::Machine;
 
@@ -89,7 +90,9 @@ pub(super) fn compiled(name: &str, text: &str, context: &Context) -> Option<Insp
     let says = |list: &[&str]| list.iter().any(|part| text.contains(part));
     let starts: Vec<&str> = STARTS
         .iter()
-        .flat_map(|call| text.match_indices(call).take(16).map(|(at, _)| text.get(at + call.len()..).unwrap_or("")))
+        .flat_map(|call| {
+            text.match_indices(call).at_most(MAX_CALLS).map(|(at, _)| text.get(at + call.len()..).unwrap_or(""))
+        })
         .collect();
     if says(CONNECTS) && (!starts.is_empty() || says(&["/bin/sh", "/bin/bash", "dup2("])) {
         out.find(FindingKind::ReverseShell, None, format!("{name} connects a program to a socket"));
@@ -120,7 +123,7 @@ pub(super) fn compiled(name: &str, text: &str, context: &Context) -> Option<Insp
 }
 
 /// The most calls that are looked at.
-pub(super) const MAX_CALLS: usize = 32;
+pub(super) const MAX_CALLS: usize = 256;
 
 /// Calls by which the languages that are not read start a program, as they are written (the manuals of Julia, R, Octave, Groovy, Elixir,
 /// Erlang, Haskell, OCaml, Scala, Clojure, Racket, Guile, Raku, Nim, Crystal and Dart).
@@ -284,7 +287,7 @@ impl Machine<'_> {
         let told = RUNS.iter().any(|call| {
             text.split(call)
                 .skip(1)
-                .take(MAX_CALLS)
+                .at_most(MAX_CALLS)
                 .any(|rest| rest.starts_with(|c: char| c.is_alphabetic()) && call.ends_with('('))
         });
         let shell = told
@@ -339,7 +342,7 @@ impl Machine<'_> {
         {
             self.find(FindingKind::ForkBomb, format!("the code of `{by}` starts itself without end"));
         }
-        for line in lines.into_iter().take(MAX_CALLS) {
+        for line in lines.into_iter().at_most(MAX_CALLS) {
             self.judge_line(&line);
         }
     }
@@ -393,7 +396,7 @@ fn takes_home(statement: &str, home: &str) -> bool {
     let named =
         ROOTS.iter().copied().chain(quoted.iter().map(String::as_str)).chain(["/home\"", "\"/etc\"", "\"/usr\""]);
     named.into_iter().any(|root| {
-        statement.match_indices(root).take(MAX_CALLS).any(|(at, _)| {
+        statement.match_indices(root).at_most(MAX_CALLS).any(|(at, _)| {
             let after =
                 statement.get(at + root.len()..).unwrap_or("").trim_start_matches([')', '!', ']', '(', ' ', '\'']);
             // What is joined to it names something below.
@@ -434,7 +437,7 @@ fn takes_what_it_holds(text: &str) -> bool {
         .iter()
         .filter(|statement| given(statement).is_some())
         .filter_map(|statement| statement.split("<-").next()?.split('=').next()?.split_whitespace().next_back())
-        .take(MAX_CALLS)
+        .at_most(MAX_CALLS)
         .collect();
     // What the name stands for is listed or removed as it is.
     let taken = |name: &&str| [")", ","].iter().any(|end| text.contains(&format!("({name}{end}")));
@@ -446,7 +449,7 @@ fn takes_what_it_holds(text: &str) -> bool {
 pub(crate) fn started(text: &str) -> Vec<String> {
     let mut out = Vec::new();
     for call in RUNS {
-        for (at, _) in text.match_indices(call).take(MAX_CALLS) {
+        for (at, _) in text.match_indices(call).at_most(MAX_CALLS) {
             let before = text.get(..at).and_then(|head| head.chars().next_back());
             let word = call.starts_with(|c: char| c.is_alphanumeric());
             if word && before.is_some_and(|c| c.is_alphanumeric() || c == '_') {
@@ -460,7 +463,7 @@ pub(crate) fn started(text: &str) -> Vec<String> {
     }
     // `"…".execute()`, `"…".!`: the string stands before the call (Groovy JDK, "String"; Scala, "sys.process").
     for call in [".execute(", ".!", ".!!"] {
-        for (at, _) in text.match_indices(call).take(MAX_CALLS) {
+        for (at, _) in text.match_indices(call).at_most(MAX_CALLS) {
             let before = text.get(..at).unwrap_or("").trim_end_matches([']', ')']);
             let listed = before.len() < at;
             let from = if listed { before.rfind(['[', '(']) } else { opening(before) };
@@ -528,7 +531,7 @@ fn strings(text: &str) -> Vec<String> {
 fn of_tcl(text: &str) -> Vec<String> {
     let mut out = Vec::new();
     for call in ["exec ", "spawn ", "system ", "open \"|"] {
-        for (at, _) in text.match_indices(call).take(MAX_CALLS) {
+        for (at, _) in text.match_indices(call).at_most(MAX_CALLS) {
             let line = text.get(at + call.len()..).unwrap_or("");
             let line =
                 line.split(['\n', ';']).next().unwrap_or(line).trim_start_matches("--").trim_end_matches([']', '"']);

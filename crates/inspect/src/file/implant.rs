@@ -3,7 +3,11 @@
 
 use countersign_plan::inspection::{Flow, Inspection};
 
+use crate::bounded::Bounded as _;
 use crate::inspection::{Build as _, FindingKind};
+
+/// The most lines and calls of a text that are looked at.
+const MAX_LINES: usize = 1 << 14;
 
 /// All secrets of a build service at once go where anything of its commands goes (GitHub's documentation, "Contexts").
 pub(super) fn all_secrets(name: &str, text: &str, out: &mut Inspection) {
@@ -185,9 +189,9 @@ fn obeys(text: &str) -> bool {
     if !SAID.iter().any(|said| text.contains(said)) {
         return false;
     }
-    let named: Vec<&str> = text.lines().take(4096).filter_map(given).collect();
+    let named: Vec<&str> = text.lines().at_most(MAX_LINES).filter_map(given).collect();
     RUNS.iter().any(|call| {
-        text.match_indices(call).take(64).any(|(at, _)| {
+        text.match_indices(call).at_most(MAX_LINES).any(|(at, _)| {
             owns(text.get(..at).unwrap_or("")) && is_said(text.get(at + call.len()..).unwrap_or(""), &named)
         })
     })
@@ -207,8 +211,8 @@ fn obeys_in_quotes(lower: &str, text: &str) -> bool {
     {
         return false;
     }
-    let named: Vec<&str> = text.lines().take(4096).filter_map(given).collect();
-    text.lines().take(4096).any(|line| {
+    let named: Vec<&str> = text.lines().at_most(MAX_LINES).filter_map(given).collect();
+    text.lines().at_most(MAX_LINES).any(|line| {
         let quoted = line.split('`').skip(1).step_by(2);
         let marked = ["%x", "qx"].iter().filter_map(|mark| {
             let (before, rest) = line.split_once(mark)?;

@@ -1,6 +1,7 @@
 //! Programs that the kernel itself starts as root, whoever caused it to: what is written where it is told which (Linux, core(5),
 //! "admin-guide/sysctl/kernel", "admin-guide/binfmt-misc").
 
+use crate::bounded::Bounded as _;
 use crate::inspection::FindingKind;
 use crate::machine::Machine;
 
@@ -16,7 +17,7 @@ const DUMPS: &str = "/proc/sys/kernel/core_pattern";
 const FORMATS: &str = "/proc/sys/fs/binfmt_misc/register";
 
 /// The most settings of one file.
-const MAX_LINES: usize = 256;
+const MAX_LINES: usize = 2048;
 
 /// Programs that systems have for it, and emulators for what is built for other machines.
 const USUAL: &[&str] = &[
@@ -50,7 +51,7 @@ impl Machine<'_> {
         // Each line is what the kernel is told (binfmt.d(5)).
         if is_in(name, "binfmt.d") {
             let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with(['#', ';']));
-            lines.take(MAX_LINES).for_each(|line| self.judge_helper(FORMATS, line));
+            lines.at_most(MAX_LINES).for_each(|line| self.judge_helper(FORMATS, line));
             return;
         }
         let text = text.trim();
@@ -69,7 +70,7 @@ impl Machine<'_> {
 
     /// Lines of settings (sysctl.d(5)).
     pub(crate) fn judge_kernel_settings(&mut self, text: &str) {
-        text.lines().take(MAX_LINES).for_each(|line| self.judge_kernel_setting(line));
+        text.lines().at_most(MAX_LINES).for_each(|line| self.judge_kernel_setting(line));
     }
 
     /// `sysctl NAME=VALUE` of a setting among those; a dash before it has no failure told, and either sign is between the parts of its name

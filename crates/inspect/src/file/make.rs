@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::bounded::Bounded as _;
 use crate::machine::Word;
 
 /// How far a variable's value may name others.
@@ -82,7 +83,7 @@ fn definitions(text: &str) -> BTreeMap<String, String> {
         let name = name.strip_prefix("export ").unwrap_or(name).trim();
         is_name(name).then(|| (name.to_owned(), value.trim().to_owned()))
     };
-    text.lines().filter_map(given).take(256).collect()
+    text.lines().filter_map(given).at_most(256).collect()
 }
 
 /// A line with the values of its variables; what is defined nowhere comes from the environment.

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use countersign_plan::document::{self, Bounds};
 use serde_json::Value;
 
+use crate::bounded::Bounded as _;
+
 /// The most tasks of a playbook, and of lookups in a text.
 const MAX_TASKS: usize = 256;
 
@@ -149,7 +151,7 @@ pub(crate) fn lines(text: &str) -> Vec<String> {
 pub(crate) fn piped(text: &str) -> Vec<String> {
     let mut out = Vec::new();
     for call in ["lookup(", "query(", "q("] {
-        for after in text.split(call).skip(1).take(MAX_TASKS) {
+        for after in text.split(call).skip(1).at_most(MAX_TASKS) {
             let after = after.trim_start_matches(|c: char| c.is_whitespace() || c == '\\');
             let Some(quote) = after.chars().next().filter(|c| matches!(c, '\'' | '"')) else { continue };
             let mut texts = after.split(quote).skip(1).step_by(2);

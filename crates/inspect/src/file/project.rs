@@ -4,6 +4,7 @@
 use countersign_plan::inspection::{Context, Inspection};
 
 use super::settings::{MAX_TEXTS, grave, lines_of_settings};
+use crate::bounded::Bounded as _;
 use crate::code::Language;
 use crate::inspection::{Build as _, FindingKind};
 
@@ -83,7 +84,7 @@ pub(super) fn of_gradle(out: &mut Inspection, name: &str, text: &str) {
         address.contains("://") && !address.starts_with("file:")
     };
     let evaluates = |line: &str| line.contains("://") && (line.contains("evaluate(") || line.contains(".parse("));
-    let statements = text.split(['\n', ';', '{']).take(MAX_TEXTS * 16);
+    let statements = text.split(['\n', ';', '{']).at_most(MAX_TEXTS * 16);
     for line in statements.filter(|line| applies(line) || evaluates(line)).take(1) {
         let message = format!("{name} takes a script from elsewhere: {}", line.trim());
         out.find(FindingKind::DownloadAndExecute, None, message);

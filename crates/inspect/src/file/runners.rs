@@ -3,6 +3,8 @@
 
 use serde_json::Value;
 
+use crate::bounded::Bounded as _;
+
 /// The most lines that are looked at.
 const MAX_LINES: usize = 2048;
 
@@ -118,14 +120,14 @@ pub(crate) fn weakens_tests(name: &str, text: &str) -> Option<String> {
     let service = last.ends_with(".yml") || last.ends_with(".yaml");
     let passes = service && unheeded(text)
         || super::embedded(name, text)
-            .is_some_and(|lines| lines.lines().take(MAX_LINES).any(swallows) || ends_well(&lines));
+            .is_some_and(|lines| lines.lines().at_most(MAX_LINES).any(swallows) || ends_well(&lines));
     passes.then(|| format!("{name} would let tests that fail pass"))
 }
 
 fn of_ctest(text: &str) -> bool {
     let calls = ["set_tests_properties", "set_property"].iter().flat_map(|call| text.split(call).skip(1));
     let on = |word: &str| matches!(word.to_ascii_uppercase().as_str(), "TRUE" | "ON" | "YES" | "1" | "Y");
-    calls.take(MAX_LINES).any(|call| {
+    calls.at_most(MAX_LINES).any(|call| {
         let words: Vec<&str> = call.split(')').next().unwrap_or("").split_whitespace().collect();
         words.windows(2).any(|pair| matches!(pair, ["DISABLED", value] if on(value)))
     })
@@ -138,7 +140,7 @@ fn has(text: &str, parts: &[&str]) -> bool {
 /// Options of pytest and settings of tox by which nothing of the project's is tested.
 fn of_python(text: &str) -> bool {
     let mut inside = false;
-    for line in text.lines().take(MAX_LINES) {
+    for line in text.lines().at_most(MAX_LINES) {
         let bare = line.trim();
         let (key, value) = bare.split_once('=').unwrap_or(("", bare));
         let key = key.trim().trim_matches('"');
@@ -221,7 +223,7 @@ fn of_javascript(text: &str) -> bool {
         return true;
     }
     LEAVES_OUT.iter().any(|key| {
-        text.match_indices(key).take(16).any(|(at, _)| {
+        text.match_indices(key).at_most(MAX_LINES).any(|(at, _)| {
             let after = text.get(at + key.len()..).unwrap_or("").trim_start_matches(['"', '\'']).trim_start();
             let Some(value) = after.strip_prefix(':') else { return false };
             // Other tools leave files out under the same word.
@@ -332,7 +334,7 @@ pub(crate) fn swallows(line: &str) -> bool {
 /// Whether a script runs tests, goes on when they fail, and ends well whatever happened.
 fn ends_well(lines: &str) -> bool {
     let goes_on = lines.lines().any(|line| line.trim() == "set +e");
-    let pairs = lines.lines().zip(lines.lines().skip(1)).take(MAX_LINES);
+    let pairs = lines.lines().zip(lines.lines().skip(1)).at_most(MAX_LINES);
     goes_on && pairs.into_iter().any(|(line, next)| runs_tests(line) && matches!(next.trim(), "exit 0" | "true" | ":"))
 }
 
@@ -356,7 +358,7 @@ fn runs_tests(commands: &str) -> bool {
 /// `allow_failure`; Azure Pipelines, `continueOnError`).
 fn unheeded(text: &str) -> bool {
     const KEYS: &[&str] = &["continue-on-error:", "allow_failure:", "continueOnError:"];
-    let lines: Vec<&str> = text.lines().take(MAX_LINES).collect();
+    let lines: Vec<&str> = text.lines().at_most(MAX_LINES).collect();
     let key_at = |line: &str| {
         let bare = line.trim_start();
         let bare = bare.strip_prefix("- ").map_or(bare, str::trim_start);
@@ -375,7 +377,7 @@ fn unheeded(text: &str) -> bool {
             .unwrap_or(bare);
         runs_tests(bare.trim().trim_matches(['"', '\'']))
     };
-    let settings = lines.iter().enumerate().filter(|(_, line)| setting(line)).take(32);
+    let settings = lines.iter().enumerate().filter(|(_, line)| setting(line)).at_most(MAX_LINES);
     settings.into_iter().any(|(at, line)| {
         let indent = key_at(line);
         let inside = |line: &&&str| line.trim().is_empty() || key_at(line) >= indent;

@@ -4,6 +4,7 @@
 use countersign_plan::inspection::{Context, Inspection};
 use countersign_plan::tool::TargetKind;
 
+use crate::bounded::Bounded as _;
 use crate::code::Language;
 use crate::inspection::{Build as _, FindingKind, UnknownKind};
 use crate::machine::Machine;
@@ -36,7 +37,7 @@ pub(super) fn of(name: &str, text: &str, context: &Context) -> Option<Inspection
         "ts" | "mts" | "cts" | "tsx" | "jsx" => grave(&mut out, crate::code::code(Language::Node, text, context)),
         // What `go generate` runs (go(1), "generate").
         "go" if text.contains("//go:generate ") => {
-            for line in text.lines().filter_map(|line| line.strip_prefix("//go:generate ")).take(MAX_TEXTS) {
+            for line in text.lines().filter_map(|line| line.strip_prefix("//go:generate ")).at_most(MAX_TEXTS) {
                 grave(&mut out, crate::shell::shell(line, context));
             }
             return Some(out);
@@ -59,7 +60,7 @@ pub(super) fn of(name: &str, text: &str, context: &Context) -> Option<Inspection
         // What connects, and where plugins lie (Ansible Configuration Settings).
         "cfg" if lower == "ansible.cfg" => {}
         _ if lower.starts_with("kconfig") => {
-            for line in between(text, "$(shell,", ')').lines().take(MAX_TEXTS) {
+            for line in between(text, "$(shell,", ')').lines().at_most(MAX_TEXTS) {
                 grave(&mut out, crate::shell::shell(line, context));
             }
         }
@@ -73,14 +74,14 @@ pub(super) fn of(name: &str, text: &str, context: &Context) -> Option<Inspection
         "conf" if text.contains("[Interface]") => {
             let command =
                 |line: &str| line.split_once('=').filter(|(key, _)| is_hook(key)).map(|(_, line)| line.to_owned());
-            for line in text.lines().filter_map(command).take(MAX_TEXTS) {
+            for line in text.lines().filter_map(command).at_most(MAX_TEXTS) {
                 grave(&mut out, crate::shell::shell(&line, context));
             }
             return Some(out);
         }
         // Sources of dictionaries and functions that are programs (ClickHouse, "Executable File", "Executable User Defined Functions").
         "xml" if text.contains("executable") => {
-            for part in text.split("<command>").skip(1).take(MAX_TEXTS) {
+            for part in text.split("<command>").skip(1).at_most(MAX_TEXTS) {
                 let line =
                     part.split("</command>").next().unwrap_or(part).replace("&quot;", "\"").replace("&amp;", "&");
                 grave(&mut out, crate::shell::shell(&line, context));
@@ -111,7 +112,7 @@ pub(super) fn of(name: &str, text: &str, context: &Context) -> Option<Inspection
 pub(crate) fn between(text: &str, mark: &str, close: char) -> String {
     let open = if close == ')' { '(' } else { '{' };
     let mut out = Vec::new();
-    for after in text.split(mark).skip(1).take(MAX_TEXTS) {
+    for after in text.split(mark).skip(1).at_most(MAX_TEXTS) {
         let mut depth = 1_usize;
         let end = after.find(|c| {
             depth += usize::from(c == open);
@@ -138,7 +139,7 @@ fn of_msbuild(out: &mut Inspection, text: &str, context: &Context) {
     let events = ["PreBuildEvent", "PostBuildEvent"].into_iter().flat_map(|event| {
         text.split(event).skip(1).step_by(2).filter_map(|part| part.strip_prefix('>')?.split("</").next())
     });
-    for line in tasks.chain(events).take(MAX_TEXTS) {
+    for line in tasks.chain(events).at_most(MAX_TEXTS) {
         let line = line.replace("&quot;", "\"").replace("&apos;", "'").replace("&lt;", "<").replace("&gt;", ">");
         grave(out, crate::shell::shell(&line.replace("&#10;", "\n").replace("&amp;", "&"), context));
     }
@@ -269,10 +270,11 @@ fn is_loaded(path: &str, tool: &str, folders: &[String]) -> bool {
 /// The command lines and the lists of words that begin with a program in a setting, as far as they are grave.
 pub(crate) fn lines_of_settings(text: &str, context: &Context) -> Inspection {
     let mut out = Inspection::default();
-    for line in texts(text).into_iter().filter(|line| TELLING.iter().any(|part| line.contains(part))).take(MAX_TEXTS) {
+    for line in texts(text).into_iter().filter(|line| TELLING.iter().any(|part| line.contains(part))).at_most(MAX_TEXTS)
+    {
         grave(&mut out, crate::shell::shell(&line, context));
     }
-    for line in vectors(text).into_iter().take(MAX_TEXTS) {
+    for line in vectors(text).into_iter().at_most(MAX_TEXTS) {
         grave(&mut out, crate::shell::argv(&line, context));
     }
     out
@@ -290,7 +292,7 @@ pub(super) fn grave(out: &mut Inspection, inner: Inspection) {
 /// The Python in the derived bands of a virtual raster (GDAL, "VRT Driver").
 fn functions(text: &str) -> String {
     let mut out = String::new();
-    for part in text.split("<PixelFunctionCode>").skip(1).take(MAX_TEXTS) {
+    for part in text.split("<PixelFunctionCode>").skip(1).at_most(MAX_TEXTS) {
         let code = part.split("</PixelFunctionCode>").next().unwrap_or(part).trim();
         out.push_str(code.trim_start_matches("<![CDATA[").trim_end_matches("]]>"));
         out.push('\n');
@@ -312,7 +314,7 @@ fn texts(text: &str) -> Vec<String> {
         .flat_map(|mark| text.split(mark).skip(1).step_by(2))
         .filter(|body| body.contains(' '))
         .map(str::to_owned)
-        .take(MAX_TEXTS)
+        .at_most(MAX_TEXTS)
         .collect();
     let mut chars = text.chars().peekable();
     while let Some(c) = chars.next() {
@@ -353,7 +355,7 @@ fn vectors(text: &str) -> Vec<Vec<String>> {
         })
     };
     let mut out = Vec::new();
-    for part in text.split('[').skip(1).take(MAX_TEXTS * 8) {
+    for part in text.split('[').skip(1).at_most(MAX_TEXTS * 8) {
         let Ok(list) = serde_json::from_str::<Vec<String>>(&format!("[{}]", until_bracket(part))) else { continue };
         if list.len() > 1 && begins(&list) {
             out.push(list);

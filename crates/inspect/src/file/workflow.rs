@@ -3,6 +3,7 @@
 use countersign_plan::document::{self, Bounds};
 
 use super::{KEYS, MAX_LINES, commands};
+use crate::bounded::Bounded as _;
 
 /// The commands of a workflow: `run:`, `script:` and their kin, as one line, a block or a list. A document that the reader refuses
 /// (anchors, tags) is read line by line.
@@ -13,7 +14,7 @@ pub(super) fn of_workflow(text: &str) -> Vec<String> {
         return out;
     }
     let mut open: Option<(usize, bool)> = None;
-    for line in text.lines().take(MAX_LINES) {
+    for line in text.lines().at_most(MAX_LINES) {
         let bare = line.trim_start();
         let indent = line.len() - bare.len();
         if bare.is_empty() || bare.starts_with('#') {

@@ -2,6 +2,7 @@
 
 use countersign_plan::tool::Effect;
 
+use crate::bounded::Bounded as _;
 use crate::file::playbook::{self, Given};
 use crate::inspection::UnknownKind;
 use crate::machine::{Machine, Stream, Word};
@@ -9,7 +10,7 @@ use crate::machine::{Machine, Stream, Word};
 impl Machine<'_> {
     /// `lookup('pipe', …)` in the words of any of Ansible's programs runs on this machine.
     pub(super) fn looked_up_by_ansible(&mut self, rest: &[Word]) {
-        let texts = rest.iter().map(Word::shown).filter(|text| text.contains("pipe")).take(16);
+        let texts = rest.iter().map(Word::shown).filter(|text| text.contains("pipe")).at_most(64);
         for line in texts.flat_map(|text| playbook::piped(&text)).collect::<Vec<_>>() {
             self.script(&line, &Stream::unknown());
         }

@@ -3,11 +3,12 @@
 use countersign_plan::tool::Effect;
 
 use super::embedded::quoted;
+use crate::bounded::Bounded as _;
 use crate::inspection::{FindingKind, UnknownKind};
 use crate::machine::{Machine, Stream, Word};
 
 /// The most files that the server is told to write.
-const MAX_FILES: usize = 8;
+const MAX_FILES: usize = 32;
 
 /// Whether statements name what a server keeps of its users' passwords (PostgreSQL, "pg_authid", "pg_shadow"; MySQL, "Grant Tables"; SQL
 /// Server, "sys.sql_logins"; Oracle, "SYS.USER$").
@@ -36,7 +37,7 @@ impl Machine<'_> {
         self.touch_path(Effect::Update, &Word::text(path), false);
         self.unknown(UnknownKind::Value, Effect::Update, "the server writes a file, which lies on its own machine");
         let before = text.get(..at)?;
-        for body in quoted(before).into_iter().chain(hexadecimal(before)).take(MAX_FILES) {
+        for body in quoted(before).into_iter().chain(hexadecimal(before)).at_most(MAX_FILES) {
             self.judge_text_of(path, &body);
         }
         Some(format!("{} {kept}{rest}", before.trim_end()))
@@ -401,7 +402,7 @@ fn hexadecimal(text: &str) -> Vec<String> {
         String::from_utf8(bytes.collect::<Option<Vec<u8>>>()?).ok()
     };
     text.match_indices("0x")
-        .take(MAX_FILES)
+        .at_most(MAX_FILES)
         .filter_map(|(at, _)| decode(digits(at)))
         .filter(|text| text.len() > 3)
         .collect()

@@ -4,11 +4,12 @@
 use countersign_plan::tool::Effect;
 
 use super::tasks::has;
+use crate::bounded::Bounded as _;
 use crate::inspection::{FindingKind, UnknownKind};
 use crate::machine::{Machine, Stream, Variable, Word};
 
 /// The most lines of one command.
-const MAX_LINES: usize = 16;
+const MAX_LINES: usize = 64;
 
 /// What makes a process of what it is given, as a configuration names it (Hydra, "Instantiating objects").
 const STARTING: &[&str] = &[
@@ -138,7 +139,7 @@ impl Machine<'_> {
         let code = rest.iter().map(Word::shown).chain(written).filter(|text| text.contains("(%pipe%"));
         for line in code
             .flat_map(|text| crate::file::between(&text, "(%pipe%", ')').lines().map(str::to_owned).collect::<Vec<_>>())
-            .take(MAX_LINES)
+            .at_most(MAX_LINES)
             .collect::<Vec<_>>()
         {
             self.script(&line, &Stream::unknown());
@@ -146,7 +147,7 @@ impl Machine<'_> {
     }
 
     fn lines_run(&mut self, lines: &[String]) {
-        for line in lines.iter().filter(|line| line.contains(' ')).take(MAX_LINES) {
+        for line in lines.iter().filter(|line| line.contains(' ')).at_most(MAX_LINES) {
             let inner = crate::shell::shell(line, self.context);
             self.absorb_grave(inner);
         }

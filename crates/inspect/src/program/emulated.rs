@@ -3,6 +3,7 @@
 
 use countersign_plan::tool::Effect;
 
+use crate::bounded::Bounded as _;
 use crate::inspection::{FindingKind, UnknownKind};
 use crate::machine::{Machine, Stream, Word};
 
@@ -12,7 +13,7 @@ const MAX_WORDS: usize = 256;
 impl Machine<'_> {
     /// Options with their values; either of one dash or of two.
     pub(super) fn ends_of_qemu(&mut self, rest: &[Word]) {
-        for pair in rest.windows(2).take(MAX_WORDS) {
+        for pair in rest.windows(2).at_most(MAX_WORDS) {
             let [option, value] = pair else { continue };
             let Some(option) = option.constant().and_then(|option| option.strip_prefix('-')) else { continue };
             let text = value.shown();

@@ -5,6 +5,7 @@
 use countersign_plan::tool::Effect;
 
 use super::tasks::has;
+use crate::bounded::Bounded as _;
 use crate::catalogue::Role;
 use crate::code::Language;
 use crate::inspection::UnknownKind;
@@ -32,7 +33,7 @@ const ACTIONS: &[&str] =
     &["execute(", "execute-silent(", "become(", "reload(", "reload-sync(", "preview(", "transform("];
 
 /// The most lines of one command.
-const MAX_LINES: usize = 16;
+const MAX_LINES: usize = 64;
 
 impl Machine<'_> {
     pub(super) fn judge_escapes(&mut self, base: &str, rest: &[Word], stdin: &Stream) {
@@ -79,7 +80,7 @@ impl Machine<'_> {
                         .lines()
                         .map(|name| name.replace(['`', '\''], ""))
                         .filter(|name| name.contains('/'))
-                        .take(MAX_LINES)
+                        .at_most(MAX_LINES)
                     {
                         self.read_file(&Word::text(name));
                     }
@@ -126,7 +127,7 @@ impl Machine<'_> {
                 let lines = |text: &str| -> Vec<String> {
                     let calls = ["system(\"", "exec(\""].iter().flat_map(|call| text.split(call).skip(1));
                     let lines = calls.filter_map(|rest| rest.split('"').next()).chain(piped_by_miller(text));
-                    lines.take(MAX_LINES).map(str::to_owned).collect()
+                    lines.at_most(MAX_LINES).map(str::to_owned).collect()
                 };
                 texts.flat_map(lines).collect()
             }
@@ -149,7 +150,7 @@ impl Machine<'_> {
             // `-p FILE`, `-p -` (sysctl(8)).
             "sysctl" => {
                 let held = rest.iter().filter_map(|word| self.held(word).text);
-                for text in held.chain(stdin.known().map(str::to_owned)).take(MAX_LINES).collect::<Vec<_>>() {
+                for text in held.chain(stdin.known().map(str::to_owned)).at_most(MAX_LINES).collect::<Vec<_>>() {
                     self.judge_kernel_settings(&text);
                 }
                 return;
@@ -160,7 +161,7 @@ impl Machine<'_> {
                 // `-TAG<=FILE`
                 let named = rest.iter().filter(|word| word.prefix().starts_with('-'));
                 let files = named.filter_map(|word| word.skip(word.prefix().find("<=")? + 2));
-                for file in files.take(MAX_LINES) {
+                for file in files.at_most(MAX_LINES) {
                     self.read_file(&file);
                 }
                 // `${TAG;CODE}` (exiftool(1), "Advanced formatting feature").
@@ -170,7 +171,7 @@ impl Machine<'_> {
                     for code in crate::file::between(text, "${", '}')
                         .lines()
                         .filter_map(|tag| tag.split_once(';'))
-                        .take(MAX_LINES)
+                        .at_most(MAX_LINES)
                     {
                         self.code(Language::Perl, code.1);
                     }
@@ -180,14 +181,14 @@ impl Machine<'_> {
             "dotnet" | "msbuild" => return self.imported_by_build(rest),
             "helm" => {
                 // A chart by its address.
-                for word in rest.iter().filter(|word| word.prefix().contains("://")).take(MAX_LINES) {
+                for word in rest.iter().filter(|word| word.prefix().contains("://")).at_most(MAX_LINES) {
                     self.touch_host(word);
                 }
                 return;
             }
             _ => return,
         };
-        for line in lines.iter().take(MAX_LINES) {
+        for line in lines.iter().at_most(MAX_LINES) {
             self.script(line, &Stream::unknown());
         }
     }
@@ -279,7 +280,7 @@ impl Machine<'_> {
         {
             self.loads(file);
         }
-        for (i, word) in rest.iter().enumerate().take(64) {
+        for (i, word) in rest.iter().enumerate().at_most(64) {
             let text = word.shown();
             let bare = text.trim_start_matches(['-', '/']);
             if let Some(file) = word.skip(1).filter(|_| text.starts_with('@')) {
@@ -297,7 +298,7 @@ impl Machine<'_> {
                     // By the name it is one, whatever the file is called (MSBuild reference, "Common MSBuild project properties").
                     let brings = |name: &str| IMPORTED.iter().any(|end| name.ends_with(end));
                     for (_, file) in
-                        pairs.clone().filter(|(name, file)| brings(name) && file.contains('/')).take(MAX_LINES)
+                        pairs.clone().filter(|(name, file)| brings(name) && file.contains('/')).at_most(MAX_LINES)
                     {
                         self.touch_path(Effect::Execute, &Word::text(file), false);
                     }
@@ -308,7 +309,7 @@ impl Machine<'_> {
                 }
                 _ => continue,
             };
-            for file in files.iter().filter(|file| BROUGHT.iter().any(|end| file.ends_with(end))).take(MAX_LINES) {
+            for file in files.iter().filter(|file| BROUGHT.iter().any(|end| file.ends_with(end))).at_most(MAX_LINES) {
                 self.touch_path(Effect::Execute, &Word::text(file.as_str()), false);
             }
         }
@@ -322,7 +323,7 @@ pub(super) fn piped_by_miller(text: &str) -> Vec<&str> {
         let before = pair.first().map_or("", |part| part.trim_end());
         before.ends_with('|') && !before.ends_with("||")
     };
-    parts.windows(2).step_by(2).filter(to_line).filter_map(|pair| pair.get(1).copied()).take(MAX_LINES).collect()
+    parts.windows(2).step_by(2).filter(to_line).filter_map(|pair| pair.get(1).copied()).at_most(MAX_LINES).collect()
 }
 
 /// What a program is told to do, as it starts or on its input.
@@ -335,7 +336,7 @@ fn told(rest: &[Word], stdin: &Stream) -> Vec<String> {
         word.strip_prefix('+')
             .or_else(|| word.split_once('=').filter(|(option, _)| has(COMMANDS, option)).map(|(_, text)| text))
     });
-    behind.chain(attached).chain(stdin.known()).map(str::to_owned).take(MAX_LINES).collect()
+    behind.chain(attached).chain(stdin.known()).map(str::to_owned).at_most(MAX_LINES).collect()
 }
 
 /// The lines for a shell among commands.
@@ -349,7 +350,7 @@ fn escaped(text: &str) -> Vec<String> {
     // What comes behind a semicolon may be the next command, or a part of the line.
     let first = text.lines().filter_map(one);
     let next = text.lines().flat_map(|line| line.split(';').skip(1)).filter_map(one);
-    first.chain(next).take(MAX_LINES).collect()
+    first.chain(next).at_most(MAX_LINES).collect()
 }
 
 /// Lines that functions of Vim hand to a shell (Vim, "system()", "job_start()"; Neovim, "jobstart()", "termopen()").
@@ -362,7 +363,7 @@ fn called_by_vim(text: &str) -> Vec<String> {
     let put = bare.strip_prefix("exe").map(crate::code::texts_of).unwrap_or_default();
     let put = put.into_iter().filter_map(|text| Some(text.trim_start_matches(':').strip_prefix('!')?.to_owned()));
     let shown = ["terminal ", "term ", "ter "].iter().find_map(|word| bare.strip_prefix(word)).map(str::to_owned);
-    called.chain(put).chain(shown).take(MAX_LINES).collect()
+    called.chain(put).chain(shown).at_most(MAX_LINES).collect()
 }
 
 /// Programs that Emacs Lisp starts with their words (GNU Emacs Lisp Reference Manual, "Creating Processes").
@@ -373,7 +374,7 @@ fn started_by_emacs(text: &str) -> Vec<Vec<String>> {
     calls
         .map(|rest| crate::code::texts_of(rest.split(')').next().unwrap_or(rest)))
         .filter(|words| !words.is_empty())
-        .take(MAX_LINES)
+        .at_most(MAX_LINES)
         .collect()
 }
 

@@ -9,11 +9,12 @@ use countersign_plan::inspection::{Context, Inspection};
 use serde_json::Value;
 
 use super::tasks::has;
+use crate::bounded::Bounded as _;
 use crate::inspection::{Build as _, FindingKind};
 use crate::machine::{Machine, Stream, Word};
 
 /// The most texts of one command that are read.
-const MAX_TEXTS: usize = 16;
+const MAX_TEXTS: usize = 64;
 
 /// The longest text in which scripts are looked for.
 const MAX_TEXT: usize = 64 * 1024;
@@ -74,14 +75,14 @@ impl Machine<'_> {
     /// `--user-data SCRIPT`, `--user-data file://FILE` and their kin, as they stand or in a file that the line wrote.
     fn data_of_a_machine(&mut self, rest: &[Word]) {
         let mut texts = Vec::new();
-        for word in rest.iter().filter_map(Word::constant).take(64) {
+        for word in rest.iter().filter_map(Word::constant).at_most(64) {
             let value = word.split_once('=').filter(|(name, _)| name.starts_with('-')).map_or(word, |(_, value)| value);
             match value.strip_prefix("file://").or_else(|| value.strip_prefix("fileb://")) {
                 Some(path) => texts.extend(self.held(&Word::text(path)).text),
                 None => texts.push(value.to_owned()),
             }
         }
-        for text in texts.iter().filter(|text| is_script(text)).take(MAX_TEXTS) {
+        for text in texts.iter().filter(|text| is_script(text)).at_most(MAX_TEXTS) {
             let inner = script_of(text, self.context);
             self.absorb_grave(inner);
         }
@@ -98,7 +99,7 @@ impl Machine<'_> {
             if let Ok(value) = serde_json::from_str::<Value>(json) {
                 joined(&value, &mut commands, 0);
             }
-            for command in commands.into_iter().take(MAX_TEXTS) {
+            for command in commands.into_iter().at_most(MAX_TEXTS) {
                 let inner = crate::shell::argv(&command, self.context);
                 self.absorb_grave(inner);
             }
@@ -188,7 +189,7 @@ fn script_of(text: &str, context: &Context) -> Inspection {
     let mut out = Inspection::default();
     let Ok(document) = document::from_yaml(text.as_bytes(), Bounds::CONFIG) else { return out };
     let lists = ["bootcmd", "runcmd"].into_iter().filter_map(|key| document.get(key)?.as_array());
-    for command in lists.flatten().take(MAX_TEXTS) {
+    for command in lists.flatten().at_most(MAX_TEXTS) {
         match command {
             Value::String(line) => out.absorb(crate::shell::shell(line, context)),
             Value::Array(words) => {
@@ -199,7 +200,7 @@ fn script_of(text: &str, context: &Context) -> Inspection {
         }
     }
     let files = document.get("write_files").and_then(Value::as_array);
-    for file in files.into_iter().flatten().take(MAX_TEXTS) {
+    for file in files.into_iter().flatten().at_most(MAX_TEXTS) {
         let part = |key: &str| file.get(key).and_then(Value::as_str);
         if let (Some(path), Some(content)) = (part("path"), part("content")) {
             out.absorb(crate::file::file(path, content, context));

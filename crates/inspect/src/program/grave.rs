@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use countersign_plan::tool::Effect;
 
+use crate::bounded::Bounded as _;
 use crate::inspection::{FindingKind, UnknownKind};
 use crate::machine::{ANSWERS, Machine, Stream, Word};
 
@@ -283,7 +284,7 @@ impl Machine<'_> {
             .iter()
             .filter_map(|(path, file)| Some((path.clone(), file.text.clone()?)))
             .filter(|(path, text)| text.starts_with("#!") && told(path))
-            .take(16)
+            .at_most(256)
             .collect();
         let named = named.cloned();
         for (path, text) in written {
@@ -463,7 +464,7 @@ impl Machine<'_> {
                 _ => None,
             }
         };
-        for line in words.iter().take(16).filter_map(line) {
+        for line in words.iter().at_most(256).filter_map(line) {
             let inner = crate::shell::shell(&line, self.context);
             self.absorb_grave(inner);
         }

@@ -3,11 +3,12 @@
 
 use countersign_plan::tool::Effect;
 
+use crate::bounded::Bounded as _;
 use crate::inspection::UnknownKind;
 use crate::machine::{Machine, Stream, Word};
 
 /// The most lines of one text that are read.
-const MAX_LINES: usize = 16;
+const MAX_LINES: usize = 64;
 
 /// Options of `dvc stage add` that take a value.
 const VALUED: &[&str] = &[
@@ -110,7 +111,7 @@ impl Machine<'_> {
             if programs || text.matches("%(").count() > MAX_LINES {
                 self.unknown(UnknownKind::Code, Effect::Execute, "a macro of RPM is a program or reads a file");
             }
-            for line in crate::file::between(text, "%(", ')').lines().take(MAX_LINES) {
+            for line in crate::file::between(text, "%(", ')').lines().at_most(MAX_LINES) {
                 self.shell_text(&Word::text(line), stdin);
             }
         }

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use super::special;
+use crate::bounded::Bounded as _;
 use crate::inspection::FindingKind;
 use crate::machine::{Machine, Stream, Word};
 
@@ -221,17 +222,17 @@ impl Machine<'_> {
             Some("shred" | "wipefs") => true,
             _ => false,
         };
-        let found = (0..words.len()).take(64).find(|i| begins(*i));
+        let found = (0..words.len()).at_most(256).find(|i| begins(*i));
         let known: Option<Vec<String>> = found
             .and_then(|from| rest.get(from..))
-            .and_then(|command| command.iter().take(64).map(|word| word.known()).collect());
+            .and_then(|command| command.iter().at_most(256).map(|word| word.known()).collect());
         if let Some(command) = known {
             let mut inner = crate::shell::argv(&command, self.context);
             // A loop may be one that the program ends: `timeout 5 sh -c …`.
             inner.findings.retain(|finding| finding.kind != FindingKind::ForkBomb);
             self.absorb_grave(inner);
         }
-        for line in words.iter().take(32).filter(|word| word.contains("rm -r") || word.contains("rm -fr")) {
+        for line in words.iter().at_most(256).filter(|word| word.contains("rm -r") || word.contains("rm -fr")) {
             let inner = crate::shell::shell(line, self.context);
             let grave = inner.findings.iter().any(|finding| {
                 matches!(
@@ -255,7 +256,7 @@ fn bound(rest: &[Word]) -> Vec<(String, String)> {
         _ => None,
     });
     let joined = rest.iter().filter_map(|word| word.shown().strip_prefix("--bind=").map(str::to_owned));
-    let values: Vec<String> = after.chain(joined).take(16).collect();
+    let values: Vec<String> = after.chain(joined).at_most(256).collect();
     let parts = values.iter().flat_map(|value| value.split(','));
     parts
         .filter_map(|part| part.split_once(':'))

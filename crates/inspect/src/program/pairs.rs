@@ -3,6 +3,8 @@
 
 use serde_json::Value;
 
+use crate::bounded::Bounded as _;
+
 /// The most pairs of one file.
 const MAX_PAIRS: usize = 4096;
 
@@ -53,7 +55,7 @@ pub(super) fn of(kind: Kind, text: &str) -> Vec<(String, String)> {
         }
         out.push((name, value.to_owned()));
     }
-    out.into_iter().flat_map(|(key, value)| table(key, value, 0)).take(MAX_PAIRS).collect()
+    out.into_iter().flat_map(|(key, value)| table(key, value, 0)).at_most(MAX_PAIRS).collect()
 }
 
 /// Whether a line belongs to the value before it: an item that is an address, or an indented line without a key.

@@ -6,12 +6,13 @@ use countersign_plan::inspection::Flow;
 use countersign_plan::tool::Effect;
 
 use super::sed;
+use crate::bounded::Bounded as _;
 use crate::file::{runs_by_itself, swallows, weakens_tests};
 use crate::inspection::FindingKind;
 use crate::machine::{Machine, Stream, Word};
 
 /// The most texts of one expression, and of their pieces, that are judged.
-const MAX_TEXTS: usize = 16;
+const MAX_TEXTS: usize = 64;
 
 /// Programs whose expressions say what stands in a file afterwards.
 const EDITORS: &[&str] = &[
@@ -44,7 +45,8 @@ impl Machine<'_> {
         if !matches!(base, "cp" | "gcp" | "mv" | "ln" | "install" | "rsync" | "scp") {
             return;
         }
-        let mut names = rest.iter().filter(|word| !word.prefix().starts_with('-')).take(MAX_TEXTS).collect::<Vec<_>>();
+        let mut names =
+            rest.iter().filter(|word| !word.prefix().starts_with('-')).at_most(MAX_TEXTS).collect::<Vec<_>>();
         let Some(folders) = names.pop().map(|folder| self.paths(folder)) else { return };
         for folder in folders.iter().filter(|folder| folder.ends_with("-packages")) {
             for name in &names {
@@ -69,7 +71,7 @@ impl Machine<'_> {
         let patches =
             base == "patch" || (base == "git" && words.iter().any(|word| matches!(word.as_str(), "apply" | "am")));
         if patches {
-            for (name, text) in stdin.known().flat_map(added).take(MAX_TEXTS).collect::<Vec<_>>() {
+            for (name, text) in stdin.known().flat_map(added).at_most(MAX_TEXTS).collect::<Vec<_>>() {
                 for path in self.paths(&Word::text(name)) {
                     self.judge_written(&path, &Stream::constant(text.as_str()));
                 }
@@ -93,7 +95,7 @@ impl Machine<'_> {
             self.find(FindingKind::DisablesProtection, format!("`{base}` has tests that fail pass"));
         }
         let joined = texts.join("\n");
-        for name in names.iter().take(MAX_TEXTS).filter(|_| !joined.is_empty() && joined.len() < 64 * 1024) {
+        for name in names.iter().at_most(MAX_TEXTS).filter(|_| !joined.is_empty() && joined.len() < 64 * 1024) {
             if self.placed.len() < 4 * MAX_TEXTS {
                 self.placed.push((name.clone(), joined.clone()));
             }
@@ -113,7 +115,7 @@ impl Machine<'_> {
                 self.find(FindingKind::DisablesProtection, message);
             }
         }
-        for piece in texts.iter().flat_map(|text| pieces(text)).take(MAX_TEXTS) {
+        for piece in texts.iter().flat_map(|text| pieces(text)).at_most(MAX_TEXTS) {
             let inner = match piece.contains("${{") {
                 true => crate::shell::shell(&crate::file::plain(piece), self.context),
                 false => crate::shell::shell(piece, self.context),

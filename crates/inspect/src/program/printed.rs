@@ -4,12 +4,13 @@ use countersign_plan::tool::{Effect, TargetKind};
 
 use super::special::is_credential;
 use super::tasks::has;
+use crate::bounded::Bounded as _;
 use crate::catalogue::Role;
 use crate::inspection::FindingKind;
 use crate::machine::{Machine, Stream, Word};
 
 /// The most files of one command.
-const MAX_FILES: usize = 16;
+const MAX_FILES: usize = 64;
 
 impl Machine<'_> {
     /// What a line shows at its end, by a program that hands on what it is given.
@@ -32,7 +33,7 @@ impl Machine<'_> {
         });
         let Some(script) = script else { return };
         let commands: Vec<Vec<&str>> =
-            script.split([';', '\n']).map(|line| line.split_whitespace().collect()).take(MAX_FILES).collect();
+            script.split([';', '\n']).map(|line| line.split_whitespace().collect()).at_most(MAX_FILES).collect();
         let opened = commands.iter().find(|line| line.first() == Some(&"open")).and_then(|line| line.last().copied());
         let named = words.iter().find(|word| !word.starts_with('-') && **word != script).map(String::as_str);
         let Some(host) = opened.or(named).and_then(|host| crate::host::read(host).name) else { return };
@@ -73,7 +74,7 @@ impl Machine<'_> {
             rest.iter().filter_map(Word::constant).filter(|text| CALLS.iter().any(|call| text.contains(call)));
         let texts =
             scripts.flat_map(crate::code::texts_of).filter(|text| text.contains([':', '|']) && text.contains(' '));
-        out.keep(texts.take(MAX_FILES).collect::<Vec<_>>());
+        out.keep(texts.at_most(MAX_FILES).collect::<Vec<_>>());
     }
 
     /// What goes through a pipe into code that reads it and talks to another machine.
@@ -85,8 +86,15 @@ impl Machine<'_> {
         let told = |touch: &&crate::inspection::Touch| {
             touch.kind == TargetKind::Host && touch.effect == Effect::Send && !crate::host::is_local(&touch.name)
         };
-        let hosts: Vec<String> =
-            self.out.touches.iter().skip(since).filter(told).map(|touch| touch.name.clone()).take(MAX_FILES).collect();
+        let hosts: Vec<String> = self
+            .out
+            .touches
+            .iter()
+            .skip(since)
+            .filter(told)
+            .map(|touch| touch.name.clone())
+            .at_most(MAX_FILES)
+            .collect();
         for host in hosts {
             for from in &stdin.sources {
                 self.leaves(from, &host);
@@ -104,7 +112,7 @@ impl Machine<'_> {
             (None, [names @ .., to]) => (to, names),
             _ => return,
         };
-        for name in names.iter().take(MAX_FILES) {
+        for name in names.iter().at_most(MAX_FILES) {
             let held = self.held(name);
             let shown = name.shown();
             let last = shown.trim_end_matches('/').rsplit('/').next().unwrap_or("");
@@ -152,7 +160,7 @@ impl Machine<'_> {
             let names = matches!(name, "find" | "fd") && touch.by == base;
             touch.effect == Effect::Read && touch.kind == TargetKind::File && !touch.recursive && !names
         });
-        let sources: Vec<String> = read.map(|touch| touch.name.clone()).take(MAX_FILES).collect();
+        let sources: Vec<String> = read.map(|touch| touch.name.clone()).at_most(MAX_FILES).collect();
         // `-exec grep -l … {} +` prints names.
         let names = rest.windows(2).any(|pair| {
             matches!(pair, [grep, flag] if matches!(grep.constant(), Some("grep" | "egrep" | "fgrep" | "rg"))

@@ -1,6 +1,7 @@
 //! Hosts that are put between a program and whom it talks to: whatever is then sent goes to them as well (curl(1), "ENVIRONMENT"; the
 //! manuals of wget, Git, pip, npm, Cargo, Maven and apt).
 
+use crate::bounded::Bounded as _;
 use crate::machine::{Machine, Variable, Word};
 
 /// Programs whose `config` or `set` takes a setting and its value as words.
@@ -85,7 +86,7 @@ impl Machine<'_> {
         {
             return;
         }
-        for line in text.lines().take(512) {
+        for line in text.lines().at_most(8192) {
             let Some((key, value)) = line.split_once(['=', ':']).or_else(|| line.trim().split_once(' ')) else {
                 continue;
             };

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::pairs::{self, Kind};
 use super::sources::{Told, USUAL, settings};
+use crate::bounded::Bounded as _;
 use crate::inspection::FindingKind;
 use crate::machine::{Machine, Word};
 
@@ -65,7 +66,7 @@ const PROGRAMS: &[&str] = &[
 const PLACES: &[&str] = &["include", "paths", "directory"];
 
 /// The most addresses and lines of one file.
-const MAX_PLACES: usize = 16;
+const MAX_PLACES: usize = 64;
 const MAX_LINES: usize = 8192;
 
 impl Machine<'_> {
@@ -89,7 +90,7 @@ impl Machine<'_> {
             _ => text.to_owned(),
         };
         let (mut told, mut scoped) = (Told::default(), Told::default());
-        for line in text.lines().take(MAX_LINES) {
+        for line in text.lines().at_most(MAX_LINES) {
             // What belongs to one publisher takes nobody else's place (npmrc(5), "scope").
             let into = if line.trim_start().trim_start_matches('"').starts_with('@') { &mut scoped } else { &mut told };
             match marked {
@@ -115,10 +116,10 @@ impl Machine<'_> {
         for (key, value) in pairs.iter().filter(|(_, value)| value.contains('\n')) {
             settings(&lower, &format!("{key} = {}", value.replace('\n', " ")), &mut told);
         }
-        for place in scoped.foreign().take(MAX_PLACES).collect::<Vec<_>>() {
+        for place in scoped.foreign().at_most(MAX_PLACES).collect::<Vec<_>>() {
             self.touch_host(&Word::text(place));
         }
-        for place in told.foreign().take(MAX_PLACES).collect::<Vec<_>>() {
+        for place in told.foreign().at_most(MAX_PLACES).collect::<Vec<_>>() {
             self.touch_host(&Word::text(place.as_str()));
             self.find(FindingKind::LoadsCode, format!("{name} has packages come from {place}"));
         }
@@ -179,7 +180,7 @@ impl Machine<'_> {
             // A document that the reader refuses is read line by line.
             Err(_) => included_by_line(text, hooks),
         };
-        for place in places.iter().take(MAX_PLACES) {
+        for place in places.iter().at_most(MAX_PLACES) {
             // `USER@HOST:PATH` (git-clone(1), "GIT URLS").
             let short = place.split_once(':').filter(|(host, path)| host.contains('@') && !path.starts_with("//"));
             if !place.contains("://") && (short.is_none() || !hooks) {
@@ -221,11 +222,11 @@ impl Machine<'_> {
                 }
             }
             last if PLACES.contains(&last) && name.contains("/.cargo/") => {
-                words.iter().take(MAX_PLACES).for_each(|place| self.named_by_setting(name, place));
+                words.iter().at_most(MAX_PLACES).for_each(|place| self.named_by_setting(name, place));
             }
             // Plugins (Yarn, "plugins").
             "path" | "spec" if name.ends_with("/.yarnrc.yml") => {
-                words.iter().take(MAX_PLACES).for_each(|place| self.named_by_setting(name, place));
+                words.iter().at_most(MAX_PLACES).for_each(|place| self.named_by_setting(name, place));
             }
             last if PROGRAMS.contains(&last) && !crate::shell::is_deep() => {
                 self.runs_later(&joined);
@@ -256,7 +257,7 @@ fn included_by_line(text: &str, hooks: bool) -> Vec<String> {
     let (names, list): (&[&str], &str) = if hooks { (&["repo"], "repos") } else { (&["remote", "include"], "include") };
     let mut within = false;
     let mut out = Vec::new();
-    for line in text.lines().take(MAX_LINES) {
+    for line in text.lines().at_most(MAX_LINES) {
         let bare = |text: &str| text.trim().trim_start_matches("- ").trim().trim_matches(['"', '\'']).to_owned();
         let (key, value) = line.split_once(':').map_or((String::new(), ""), |(key, value)| (bare(key), value));
         if !line.starts_with([' ', '-', '#']) && !line.trim().is_empty() {

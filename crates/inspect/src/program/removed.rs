@@ -2,11 +2,12 @@
 
 use countersign_plan::tool::Effect;
 
+use crate::bounded::Bounded as _;
 use crate::inspection::FindingKind;
 use crate::machine::{Machine, Word};
 
 /// The most folders of one command.
-const MAX_FOLDERS: usize = 16;
+const MAX_FOLDERS: usize = 64;
 
 impl Machine<'_> {
     /// Folders that go with all below them: `rclone delete`, `btrfs subvolume delete`, `7z a -sdel` (the programs' manuals).
@@ -19,7 +20,7 @@ impl Machine<'_> {
             _ => return,
         };
         let paths = words.iter().filter(|word| !word.starts_with('-')).skip(skip).filter(|word| !word.contains(':'));
-        for path in paths.take(MAX_FOLDERS) {
+        for path in paths.at_most(MAX_FOLDERS) {
             self.touch_path(Effect::Delete, &Word::pattern(path), true);
         }
     }

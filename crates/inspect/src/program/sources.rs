@@ -3,6 +3,7 @@
 
 use countersign_plan::tool::Effect;
 
+use crate::bounded::Bounded as _;
 use crate::inspection::FindingKind;
 use crate::machine::{Machine, Variable, Word};
 
@@ -317,7 +318,7 @@ impl Machine<'_> {
 
     fn told(&mut self, base: &str, told: &Told) {
         let mut foreign = false;
-        for place in told.places.iter().take(16) {
+        for place in told.places.iter().at_most(64) {
             let name = crate::host::read(place).name.unwrap_or_default();
             let host = name.split(':').next().unwrap_or("");
             if USUAL.contains(&host) || crate::host::is_local(&name) {
@@ -378,7 +379,7 @@ pub(super) fn settings(path: &str, text: &str, told: &mut Told) {
         || lower.ends_with(".list")
         || lower.ends_with("repositories");
     let manifest = lower.ends_with("package.json");
-    for line in text.lines().take(2048) {
+    for line in text.lines().at_most(8192) {
         let line = line.trim();
         if line.starts_with('#') || line.starts_with("//") && !line.starts_with("//registry") {
             continue;

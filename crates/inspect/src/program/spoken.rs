@@ -3,6 +3,8 @@
 
 use countersign_plan::tool::Effect;
 
+use crate::bounded::Bounded as _;
+
 /// What a service is asked to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Spoken {
@@ -18,7 +20,7 @@ const READS: Spoken = Spoken { asks: Effect::Read, empties: false };
 pub(crate) fn spoken(text: &str) -> Spoken {
     // As commands or as arrays of strings, which stand on lines of their own.
     let lines = text.lines().map(str::trim).filter(|line| !line.starts_with(['*', '$']) && !line.is_empty());
-    lines.take(MOST_LINES).map(line).fold(READS, |all, one| Spoken {
+    lines.at_most(MOST_LINES).map(line).fold(READS, |all, one| Spoken {
         asks: if all.asks.is_harmless() { one.asks } else { all.asks.max(one.asks) },
         empties: all.empties || one.empties,
     })

@@ -3,6 +3,7 @@
 
 use countersign_plan::tool::{Effect, TargetKind};
 
+use crate::bounded::Bounded as _;
 use crate::inspection::{Build as _, FindingKind, Inspection, UnknownKind};
 use crate::machine::{Machine, Part, Word};
 
@@ -76,19 +77,12 @@ impl Machine<'_> {
         if crate::shell::is_deep() {
             return;
         }
-        let looked_at =
-            matches!(base, "cmake" | "cmake3" | "ccmake" | "cmake-gui" | "cargo" | "act" | "sysctl" | "west")
-                || matches!(base, "configure" | "bazel" | "bazelisk" | "qemu-kvm")
-                || base.starts_with("qemu-system-");
-        if looked_at && rest.len() > MAX_WORDS {
-            self.unknown(UnknownKind::TooMuch, Effect::Execute, format!("`{base}` has more words than are looked at"));
-        }
         match base {
             "cmake" | "cmake3" | "ccmake" | "cmake-gui" => self.tools_of_cmake(rest),
             "cargo" => self.tools_of_cargo(rest),
             "act" => self.containers_of_act(rest),
             "sysctl" => {
-                for word in rest.iter().filter_map(Word::constant).take(MAX_WORDS).collect::<Vec<_>>() {
+                for word in rest.iter().filter_map(Word::constant).at_most(MAX_WORDS).collect::<Vec<_>>() {
                     self.judge_kernel_setting(word);
                 }
             }
@@ -96,7 +90,7 @@ impl Machine<'_> {
             // `NAME=VALUE` among the words, alone or behind an option (Autoconf, "Defining Variables"; Bazel, "--action_env", "--run_under").
             "configure" | "bazel" | "bazelisk" => {
                 let values = rest.iter().filter_map(Word::constant).filter_map(|word| word.rsplit_once('='));
-                for line in values.map(|(_, line)| line).filter(|line| line.contains(' ')).take(MAX_WORDS) {
+                for line in values.map(|(_, line)| line).filter(|line| line.contains(' ')).at_most(MAX_WORDS) {
                     let inner = crate::shell::shell(line, self.context);
                     self.absorb_grave(inner);
                 }
@@ -108,7 +102,7 @@ impl Machine<'_> {
 
     /// `-DNAME[:TYPE]=VALUE`, with the value in the same word or in the next one (cmake(1), "-D").
     fn tools_of_cmake(&mut self, rest: &[Word]) {
-        for (i, word) in rest.iter().enumerate().take(MAX_WORDS) {
+        for (i, word) in rest.iter().enumerate().at_most(MAX_WORDS) {
             let Some(given) = word.skip(2).filter(|_| word.prefix().starts_with("-D")) else { continue };
             let given = if given.is_empty() { rest.get(i + 1).cloned().unwrap_or_default() } else { given };
             let Some((name, value)) = given.split_once('=') else { continue };
@@ -150,7 +144,7 @@ impl Machine<'_> {
 
     /// `--config KEY=VALUE`, of which the value is one of TOML, or `--config FILE` (cargo(1), "--config").
     fn tools_of_cargo(&mut self, rest: &[Word]) {
-        for (i, word) in rest.iter().enumerate().take(MAX_WORDS) {
+        for (i, word) in rest.iter().enumerate().at_most(MAX_WORDS) {
             if word.constant() == Some("--") {
                 break;
             }
@@ -223,7 +217,7 @@ impl Machine<'_> {
                 && touch.name != path
                 && touch.name != program
         });
-        let given: Vec<Word> = given.map(|touch| Word::text(touch.name.as_str())).take(MAX_WORDS).collect();
+        let given: Vec<Word> = given.map(|touch| Word::text(touch.name.as_str())).at_most(MAX_WORDS).collect();
         let loads = inner.findings.iter().any(|finding| finding.kind == FindingKind::LoadsCode);
         self.absorb_grave(inner);
         for file in &given {
@@ -280,7 +274,7 @@ impl Machine<'_> {
             return;
         }
         let end = rest.iter().position(|word| word.constant() == Some("--")).unwrap_or(rest.len());
-        for (i, word) in rest.iter().enumerate().take(end.min(MAX_WORDS)) {
+        for (i, word) in rest.iter().enumerate().take(end).at_most(MAX_WORDS) {
             let text = word.shown();
             let next = || rest.get(i + 1).map(Word::shown).filter(|_| matches!(text.as_str(), "-t" | "--target"));
             let short = || text.strip_prefix("-t").filter(|target| !target.is_empty()).map(str::to_owned);
@@ -294,7 +288,7 @@ impl Machine<'_> {
 
     /// Options for the container that a job runs in, the image that it is made of, and variables that the job is given (act, "Usage").
     fn containers_of_act(&mut self, rest: &[Word]) {
-        for (i, word) in rest.iter().enumerate().take(MAX_WORDS) {
+        for (i, word) in rest.iter().enumerate().at_most(MAX_WORDS) {
             let text = word.shown();
             let short = text.strip_prefix("-P").filter(|image| !image.is_empty()).map(|image| ("-P", image));
             let joined = short.or_else(|| text.split_once('=').filter(|(name, _)| name.starts_with("--")));

@@ -4,6 +4,7 @@ use countersign_plan::tool::{Effect, TargetKind};
 
 use super::apply::Doing;
 use super::spoken::spoken;
+use crate::bounded::Bounded as _;
 use crate::catalogue::{Role, Tag};
 use crate::inspection::{FindingKind, UnknownKind};
 use crate::machine::{Machine, Part, Stream, Word};
@@ -37,7 +38,7 @@ impl Machine<'_> {
         };
         let Some(text) = self.files.get(&path).and_then(|file| file.text.clone()) else { return };
         let mut words = vec![Word::text(base)];
-        for line in text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')).take(64) {
+        for line in text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')).at_most(512) {
             let (name, value) = line.split_once(['=', ' ', ':']).unwrap_or((line, ""));
             let (name, value) = (name.trim(), value.trim().trim_start_matches(['=', ':']).trim());
             words.push(Word::text(if name.starts_with('-') { name.to_owned() } else { format!("--{name}") }));

@@ -4,6 +4,7 @@ use countersign_plan::tool::{Effect, TargetKind};
 
 use super::apply::Doing;
 use super::options::Parsed;
+use crate::bounded::Bounded as _;
 use crate::catalogue::Tag;
 use crate::code::Language;
 use crate::inspection::{FindingKind, UnknownKind};
@@ -121,7 +122,7 @@ impl Machine<'_> {
         // yq's own (yq manual, "Load").
         if self.by == "yq" {
             for call in ["load", "load_str", "load_xml", "load_props", "load_base64"] {
-                for (at, _) in text.match_indices(call).take(8) {
+                for (at, _) in text.match_indices(call).at_most(64) {
                     let rest = text.get(at + call.len()..).unwrap_or("").trim_start();
                     let Some(given) = rest.strip_prefix('(').map(str::trim_start) else { continue };
                     doing.reads = true;
@@ -132,7 +133,8 @@ impl Machine<'_> {
                         }
                         // Whatever it is, a file that is named in the expression may be it.
                         _ => {
-                            for name in text.split('"').skip(1).step_by(2).filter(|name| name.contains('/')).take(8) {
+                            for name in text.split('"').skip(1).step_by(2).filter(|name| name.contains('/')).at_most(64)
+                            {
                                 let read = self.read_file(&Word::text(name));
                                 doing.take(read);
                             }

@@ -7,6 +7,7 @@ use countersign_plan::document::{self, Bounds};
 use countersign_plan::tool::Effect;
 use serde_json::Value;
 
+use crate::bounded::Bounded as _;
 use crate::code::Language;
 use crate::inspection::{FindingKind, UnknownKind};
 use crate::machine::{Machine, Stream, Word};
@@ -21,8 +22,8 @@ impl Machine<'_> {
                 self.given_pod(rest);
                 let applies =
                     rest.iter().filter_map(Word::constant).any(|word| matches!(word, "apply" | "create" | "replace"));
-                for text in stdin.known().filter(|_| applies).map(str::to_owned).take(4).collect::<Vec<_>>() {
-                    for part in text.split("\n---").take(32) {
+                for text in stdin.known().filter(|_| applies).map(str::to_owned).at_most(64).collect::<Vec<_>>() {
+                    for part in text.split("\n---").at_most(128) {
                         if let Ok(manifest) =
                             document::from_yaml(part.trim_start_matches('-').as_bytes(), Bounds::CONFIG)
                         {
@@ -41,7 +42,7 @@ impl Machine<'_> {
                 let named =
                     |path: &str| path.contains("compose") && (path.ends_with(".yml") || path.ends_with(".yaml"));
                 let files = self.files.iter().filter(|(path, _)| named(path)).flat_map(|(_, written)| written.known());
-                let texts: Vec<String> = stdin.known().chain(files).map(str::to_owned).take(8).collect();
+                let texts: Vec<String> = stdin.known().chain(files).map(str::to_owned).at_most(64).collect();
                 texts.iter().for_each(|text| self.composed_of(text));
             }
             "redis-cli" | "valkey-cli" | "keydb-cli" => {
@@ -86,7 +87,7 @@ impl Machine<'_> {
         for (_, line) in given
             .filter(|(_, value)| value.contains(' '))
             .map(|(name, value)| (name, value.replace("$$", "$")))
-            .take(16)
+            .at_most(64)
             .collect::<Vec<_>>()
         {
             let inner = crate::shell::shell(&line, self.context);
@@ -239,7 +240,8 @@ impl Machine<'_> {
             &["monitor", "diagnostic-settings", "delete"],
             &["monitor", "activity-log", "alert", "delete"],
         ];
-        let words: Vec<String> = rest.iter().map(Word::shown).filter(|word| !word.starts_with('-')).take(8).collect();
+        let words: Vec<String> =
+            rest.iter().map(Word::shown).filter(|word| !word.starts_with('-')).at_most(64).collect();
         let said = |end: &&&[&str]| words.windows(end.len()).any(|own| own.iter().zip(end.iter()).all(|(a, b)| a == b));
         if let Some(end) = ENDS.iter().find(said) {
             self.find(FindingKind::ErasesRecord, format!("after `{base} {}` nothing is recorded there", end.join(" ")));

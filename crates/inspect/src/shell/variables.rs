@@ -1,5 +1,6 @@
 //! Variables by which a line decides which code other programs run, or what is recorded.
 
+use crate::bounded::Bounded as _;
 use crate::inspection::FindingKind;
 use crate::machine::{Machine, Part, Variable, Word};
 
@@ -72,7 +73,7 @@ impl Machine<'_> {
         if name == "GDAL_VRT_ENABLE_PYTHON" {
             self.runs_written(&|path| path.ends_with(".vrt"));
         }
-        for folder in value.split(':').filter(|folder| folder.contains('/')).take(16) {
+        for folder in value.split(':').filter(|folder| folder.contains('/')).at_most(64) {
             for folder in self.paths(&Word::text(folder)) {
                 let below = |path: &str| {
                     path.strip_prefix(folder.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))

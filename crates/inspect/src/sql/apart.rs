@@ -5,6 +5,7 @@ use countersign_plan::tool::{Effect, TargetKind};
 
 use super::words::is_tuning;
 use super::{Inspection, touch};
+use crate::bounded::Bounded as _;
 use crate::inspection::{Build as _, FindingKind, UnknownKind};
 
 /// The most statements of one text that are read each on its own.
@@ -225,7 +226,7 @@ pub(super) fn judge_record(text: &str, out: &mut Inspection) {
     // `set_config('NAME', 'VALUE', …)` (PostgreSQL, "Configuration Settings Functions").
     let lower = text.to_ascii_lowercase();
     let mut set = Vec::new();
-    for call in lower.split("set_config").skip(1).take(MAX_STATEMENTS) {
+    for call in lower.split("set_config").skip(1).at_most(MAX_STATEMENTS) {
         let call = call.trim_start().trim_start_matches('"').trim_start();
         // A comment before the bracket hides what stands behind it.
         let Some(arguments) = call.strip_prefix('(').or_else(|| call.strip_prefix("/*").map(|_| "")) else {
@@ -242,7 +243,7 @@ pub(super) fn judge_record(text: &str, out: &mut Inspection) {
             }
         }
     }
-    for name in text.split(';').take(MAX_STATEMENTS).filter_map(silences).chain(set) {
+    for name in text.split(';').at_most(MAX_STATEMENTS).filter_map(silences).chain(set) {
         let message = format!("the server no longer records what `{name}` has it record");
         out.find(FindingKind::DisablesProtection, None, message);
     }

@@ -4,6 +4,7 @@ use countersign_plan::tool::{Effect, TargetKind};
 use sqlparser::ast::{CreateTable, CreateTableOptions, Insert, SqlOption};
 
 use super::{Inspection, Reader, touch};
+use crate::bounded::Bounded as _;
 use crate::inspection::{Build as _, UnknownKind};
 
 /// Functions and engines that stand for a table at an address, which is the first thing that they are given.
@@ -76,7 +77,7 @@ impl Reader<'_> {
             return;
         }
         // Several servers are named one behind the other (ClickHouse, "remote").
-        let hosts = first.and_then(constant).map(|first| first.split([',', '|'])).into_iter().flatten().take(16);
+        let hosts = first.and_then(constant).map(|first| first.split([',', '|'])).into_iter().flatten().at_most(64);
         let hosts: Vec<Option<String>> = hosts
             .map(|host| {
                 // The name of a driver stands before the address (JDBC, "DriverManager").
@@ -128,7 +129,7 @@ pub(super) fn asked(text: &str, out: &mut Inspection) {
     if !asks {
         return;
     }
-    let quoted = text.split(['\'', '"']).skip(1).step_by(2).filter(|text| text.contains('.')).take(16);
+    let quoted = text.split(['\'', '"']).skip(1).step_by(2).filter(|text| text.contains('.')).at_most(64);
     let mut hosts: Vec<String> = quoted.filter_map(|quoted| crate::host::read(quoted).name).collect();
     // What is put together or taken out of another table is known to nobody.
     if hosts.is_empty() || text.contains("||") {

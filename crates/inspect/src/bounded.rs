@@ -1,0 +1,75 @@
+//! How much of an input is looked at: what lies beyond a bound is an unknown of the whole inspection, and never nothing.
+
+use std::cell::Cell;
+
+use countersign_plan::inspection::Inspection;
+
+use crate::inspection::Build as _;
+
+thread_local! {
+    /// Whether the inspection under way left something out.
+    static LEFT_OUT: Cell<bool> = const { Cell::new(false) };
+}
+
+/// The inspection that `work` makes; what it left out is an unknown of it.
+pub(crate) fn whole(work: impl FnOnce() -> Inspection) -> Inspection {
+    LEFT_OUT.set(false);
+    let mut out = work();
+    if LEFT_OUT.take() {
+        out.too_much("it holds more of one kind than is looked at");
+    }
+    out
+}
+
+/// Iterators over what an input holds.
+pub(crate) trait Bounded: Iterator + Sized {
+    /// The first `most` of it. Where there is more, the inspection under way says so.
+    fn at_most(self, most: usize) -> AtMost<Self> {
+        AtMost { inner: self, left: most }
+    }
+}
+
+impl<I: Iterator> Bounded for I {}
+
+/// See [`Bounded::at_most`].
+#[derive(Debug, Clone)]
+pub(crate) struct AtMost<I> {
+    inner: I,
+    left: usize,
+}
+
+impl<I: Iterator> Iterator for AtMost<I> {
+    type Item = I::Item;
+
+    fn next(&mut self) -> Option<I::Item> {
+        let next = self.inner.next()?;
+        match self.left.checked_sub(1) {
+            Some(left) => {
+                self.left = left;
+                Some(next)
+            }
+            None => {
+                LEFT_OUT.set(true);
+                None
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_left_out_is_said_and_what_is_all_is_not() {
+        let first = |most: usize| {
+            whole(|| {
+                assert_eq!((0..3).at_most(most).count(), most.min(3));
+                Inspection::default()
+            })
+        };
+        assert_eq!(first(2).unknowns.len(), 1);
+        assert!(first(3).unknowns.is_empty());
+        assert!(first(4).unknowns.is_empty());
+    }
+}
