@@ -21,6 +21,15 @@ pub(crate) fn whole(work: impl FnOnce() -> Inspection) -> Inspection {
     out
 }
 
+/// Whether a list of so many still takes one more. Where it does not, the inspection under way says so.
+pub(crate) fn has_room(length: usize, most: usize) -> bool {
+    let room = length < most;
+    if !room {
+        LEFT_OUT.set(true);
+    }
+    room
+}
+
 /// Iterators over what an input holds.
 pub(crate) trait Bounded: Iterator + Sized {
     /// The first `most` of it. Where there is more, the inspection under way says so.

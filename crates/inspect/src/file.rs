@@ -329,12 +329,14 @@ const KEYS: &[&str] = &[
 /// The commands below a value; `runs` says that it stands under such a key itself.
 fn commands(value: &Value, runs: bool, out: &mut Vec<String>) {
     match value {
-        Value::String(text) if runs && out.len() < MAX_LINES => out.push(plain(text)),
+        Value::String(text) if runs && crate::bounded::has_room(out.len(), MAX_LINES) => out.push(plain(text)),
         Value::Array(items) => items.iter().for_each(|item| commands(item, runs, out)),
         Value::Object(members) => {
             // What a step is given under a name is said before its lines.
             for (name, value) in members.get("env").and_then(Value::as_object).into_iter().flatten() {
-                if let Some(text) = value.as_str().filter(|text| text.contains("${{") && out.len() < MAX_LINES) {
+                if let Some(text) =
+                    value.as_str().filter(|text| text.contains("${{") && crate::bounded::has_room(out.len(), MAX_LINES))
+                {
                     out.push(format!("{name}={}", plain(text)));
                 }
             }

@@ -520,7 +520,7 @@ fn strings(text: &str) -> Vec<String> {
             ';' if depth == 0 => break,
             _ => {}
         }
-        if out.len() >= MAX_CALLS {
+        if !crate::bounded::has_room(out.len(), MAX_CALLS) {
             break;
         }
     }

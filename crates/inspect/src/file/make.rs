@@ -91,7 +91,7 @@ fn expanded(line: &str, known: &BTreeMap<String, String>, depth: usize, left: &m
     let mut out = String::new();
     let mut rest = line;
     while let Some(at) = rest.find('$') {
-        if out.len() > MAX_LINE {
+        if !crate::bounded::has_room(out.len(), MAX_LINE) {
             break;
         }
         out.push_str(rest.get(..at).unwrap_or(""));

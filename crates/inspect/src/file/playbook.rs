@@ -178,7 +178,7 @@ fn unmarked(text: &str) -> String {
 }
 
 fn tasks(value: &Value, out: &mut Vec<String>, depth: usize) {
-    if depth > MAX_DEPTH || out.len() >= MAX_TASKS {
+    if !(crate::bounded::has_room(depth, MAX_DEPTH) && crate::bounded::has_room(out.len(), MAX_TASKS)) {
         return;
     }
     match value {

@@ -10,7 +10,7 @@ use crate::inspection::{Build as _, FindingKind, UnknownKind};
 use crate::machine::Machine;
 
 /// The most files of a line that are read once more as a part of what is run.
-const MAX_FILES: usize = 16;
+const MAX_FILES: usize = 128;
 
 /// The most texts of a file that are read as lines of a shell.
 pub(super) const MAX_TEXTS: usize = 64;
@@ -178,7 +178,8 @@ impl Machine<'_> {
             self.files.iter().flat_map(|(path, written)| written.known().map(move |text| (path.as_str(), text)));
         let placed = self.placed.iter().map(|(path, text)| (path.as_str(), text.as_str()));
         for (path, text) in written.chain(placed).filter(|(path, _)| among(path)) {
-            if texts.len() < MAX_FILES && !self.judged.contains(&(path.to_owned(), text.len())) {
+            if !self.judged.contains(&(path.to_owned(), text.len())) && crate::bounded::has_room(texts.len(), MAX_FILES)
+            {
                 texts.push((path.to_owned(), text.to_owned()));
             }
         }
@@ -338,7 +339,7 @@ fn texts(text: &str) -> Vec<String> {
         if closed && body.contains(' ') {
             out.push(body);
         }
-        if out.len() >= MAX_TEXTS * 8 {
+        if !crate::bounded::has_room(out.len(), MAX_TEXTS * 8) {
             break;
         }
     }

@@ -116,7 +116,9 @@ impl Scope {
 
     /// Changes the folder; no folder means an unknown one.
     pub(crate) fn change_folder(&mut self, mut to: Vec<String>) {
-        to.truncate(MAX_FOLDERS);
+        if to.len() > MAX_FOLDERS {
+            to.clear();
+        }
         self.previous = std::mem::replace(&mut self.folders, Rc::new(to));
     }
 

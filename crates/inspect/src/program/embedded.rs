@@ -274,7 +274,7 @@ pub(super) fn quoted(text: &str) -> Vec<String> {
         let Some(end) = (if mark == '{' { after.rfind(close) } else { after.find(close) }) else { break };
         out.extend(after.get(..end).map(str::to_owned));
         rest = after.get(end + 1..).unwrap_or("");
-        if out.len() >= MAX_LINES {
+        if !crate::bounded::has_room(out.len(), MAX_LINES) {
             break;
         }
     }

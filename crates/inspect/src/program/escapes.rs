@@ -390,7 +390,7 @@ fn commands_of_ed(text: &str) -> Vec<String> {
         } else {
             puts = line.trim_end().ends_with(['a', 'i', 'c']) && line.len() < 16;
         }
-        if out.len() >= MAX_LINES {
+        if !crate::bounded::has_room(out.len(), MAX_LINES) {
             break;
         }
     }

@@ -91,7 +91,10 @@ impl Machine<'_> {
     /// What containers are told to start, in settings that stand in the words.
     fn in_settings(&mut self, rest: &[Word]) {
         let words: Vec<String> = rest.iter().filter_map(|word| word.constant().map(str::to_owned)).collect();
-        for word in words.iter().filter(|word| word.contains('"') && word.contains('[') && word.len() < MAX_TEXT) {
+        for word in words
+            .iter()
+            .filter(|word| word.contains('"') && word.contains('[') && crate::bounded::has_room(word.len(), MAX_TEXT))
+        {
             let inner = crate::file::lines_of_settings(word, self.context);
             self.absorb_grave(inner);
             let json = word.find(['{', '[']).and_then(|at| word.get(at..)).unwrap_or(word);
@@ -155,13 +158,15 @@ fn encoded(text: &str) -> Vec<String> {
             .with_decode_allow_trailing_bits(true),
     );
     let of_alphabet = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '/');
-    if text.len() > MAX_TEXT {
+    if !crate::bounded::has_room(text.len(), MAX_TEXT) {
         return Vec::new();
     }
     let mut out = Vec::new();
     for beginning in BEGINNINGS {
         for (at, _) in text.match_indices(beginning) {
-            if text.get(..at).is_some_and(|before| before.ends_with(of_alphabet)) || out.len() >= MAX_TEXTS {
+            if text.get(..at).is_some_and(|before| before.ends_with(of_alphabet))
+                || !crate::bounded::has_room(out.len(), MAX_TEXTS)
+            {
                 continue;
             }
             let rest = text.get(at..).unwrap_or("");
@@ -215,7 +220,7 @@ fn script_of(text: &str, context: &Context) -> Inspection {
 
 /// Commands that two lists of one container give together, where a shell begins them: `command` and `args`, `entryPoint` and `command`.
 fn joined(value: &Value, out: &mut Vec<Vec<String>>, depth: u32) {
-    if depth > 16 || out.len() >= MAX_TEXTS {
+    if depth > 16 || !crate::bounded::has_room(out.len(), MAX_TEXTS) {
         return;
     }
     let words = |value: Option<&Value>| -> Vec<String> {

@@ -464,7 +464,7 @@ impl Machine<'_> {
                 _ => None,
             }
         };
-        for line in words.iter().at_most(256).filter_map(line) {
+        for line in words.iter().filter_map(line).at_most(64) {
             let inner = crate::shell::shell(&line, self.context);
             self.absorb_grave(inner);
         }

@@ -222,7 +222,7 @@ impl Machine<'_> {
             Some("shred" | "wipefs") => true,
             _ => false,
         };
-        let found = (0..words.len()).at_most(256).find(|i| begins(*i));
+        let found = (0..words.len()).find(|i| begins(*i));
         let known: Option<Vec<String>> = found
             .and_then(|from| rest.get(from..))
             .and_then(|command| command.iter().at_most(256).map(|word| word.known()).collect());
@@ -232,7 +232,7 @@ impl Machine<'_> {
             inner.findings.retain(|finding| finding.kind != FindingKind::ForkBomb);
             self.absorb_grave(inner);
         }
-        for line in words.iter().at_most(256).filter(|word| word.contains("rm -r") || word.contains("rm -fr")) {
+        for line in words.iter().filter(|word| word.contains("rm -r") || word.contains("rm -fr")).at_most(64) {
             let inner = crate::shell::shell(line, self.context);
             let grave = inner.findings.iter().any(|finding| {
                 matches!(

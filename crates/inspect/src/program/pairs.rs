@@ -26,7 +26,10 @@ pub(super) fn of(kind: Kind, text: &str) -> Vec<(String, String)> {
     let (mut depth, mut mark) = (0, None);
     for line in text.lines() {
         let bare = if kind == Kind::Toml && mark.is_none() { without_comment(line).trim() } else { line.trim() };
-        if bare.is_empty() || (mark.is_none() && bare.starts_with(['#', ';'])) || out.len() >= MAX_PAIRS {
+        if bare.is_empty()
+            || (mark.is_none() && bare.starts_with(['#', ';']))
+            || !crate::bounded::has_room(out.len(), MAX_PAIRS)
+        {
             continue;
         }
         if let Some((_, value)) = out.last_mut().filter(|_| depth > 0 || mark.is_some() || goes_on(kind, line)) {
@@ -89,7 +92,7 @@ pub(super) fn of_document(document: &Value) -> Vec<(String, String)> {
     let mut open: Vec<(String, &Value)> = vec![(String::new(), document)];
     while let Some((name, value)) = open.pop() {
         match value {
-            Value::Object(members) if out.len() < MAX_PAIRS => {
+            Value::Object(members) if crate::bounded::has_room(out.len(), MAX_PAIRS) => {
                 open.extend(members.iter().map(|(key, value)| (format!("{name}.{key}"), value)));
             }
             Value::Array(items) if items.iter().any(Value::is_object) => {

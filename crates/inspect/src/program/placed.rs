@@ -6,7 +6,7 @@ use countersign_plan::inspection::Flow;
 use countersign_plan::tool::Effect;
 
 use super::sed;
-use crate::bounded::Bounded as _;
+use crate::bounded::{Bounded as _, has_room};
 use crate::file::{runs_by_itself, swallows, weakens_tests};
 use crate::inspection::FindingKind;
 use crate::machine::{Machine, Stream, Word};
@@ -45,11 +45,10 @@ impl Machine<'_> {
         if !matches!(base, "cp" | "gcp" | "mv" | "ln" | "install" | "rsync" | "scp") {
             return;
         }
-        let mut names =
-            rest.iter().filter(|word| !word.prefix().starts_with('-')).at_most(MAX_TEXTS).collect::<Vec<_>>();
+        let mut names: Vec<&Word> = rest.iter().filter(|word| !word.prefix().starts_with('-')).collect();
         let Some(folders) = names.pop().map(|folder| self.paths(folder)) else { return };
         for folder in folders.iter().filter(|folder| folder.ends_with("-packages")) {
-            for name in &names {
+            for name in names.iter().at_most(4 * MAX_TEXTS) {
                 let last = name.shown().rsplit('/').next().unwrap_or("").to_owned();
                 let path = format!("{folder}/{last}");
                 if crate::path::place(&path, &self.context.home) == crate::path::Place::Startup {
@@ -95,8 +94,9 @@ impl Machine<'_> {
             self.find(FindingKind::DisablesProtection, format!("`{base}` has tests that fail pass"));
         }
         let joined = texts.join("\n");
-        for name in names.iter().at_most(MAX_TEXTS).filter(|_| !joined.is_empty() && joined.len() < 64 * 1024) {
-            if self.placed.len() < 4 * MAX_TEXTS {
+        let holds = !joined.is_empty() && has_room(joined.len(), 64 * 1024);
+        for name in names.iter().filter(|_| holds) {
+            if has_room(self.placed.len(), 4 * MAX_TEXTS) {
                 self.placed.push((name.clone(), joined.clone()));
             }
         }
@@ -202,7 +202,7 @@ fn added(patch: &str) -> Vec<(String, String)> {
             lines.push_str(text);
             lines.push('\n');
         }
-        if out.len() > MAX_TEXTS {
+        if !has_room(out.len(), MAX_TEXTS) {
             break;
         }
     }
@@ -242,8 +242,7 @@ fn placed(base: &str, words: &[String], stdin: &Stream) -> Vec<String> {
         _ => Vec::new(),
     };
     out.retain(|text| !text.trim().is_empty());
-    out.truncate(4 * MAX_TEXTS);
-    out
+    out.into_iter().at_most(4 * MAX_TEXTS).collect()
 }
 
 /// The replacements of `s`, as they stand afterwards.
@@ -260,7 +259,10 @@ fn substitutions(text: &str) -> Vec<(String, String)> {
         let before = text.get(..at).and_then(|head| head.chars().next_back());
         let Some(mark) = text.get(at + 1..).and_then(|rest| rest.chars().next()) else { break };
         let begins = !before.is_some_and(|c| c.is_alphabetic() || matches!(c, '\\' | '.' | '_' | '$' | '-'));
-        if !begins || !matches!(mark, '/' | '#' | '|' | '!' | '@' | ',' | '~' | '%' | '{') || out.len() >= MAX_TEXTS {
+        if !begins
+            || !matches!(mark, '/' | '#' | '|' | '!' | '@' | ',' | '~' | '%' | '{')
+            || !has_room(out.len(), MAX_TEXTS)
+        {
             continue;
         }
         let body = text.get(at + 1 + mark.len_utf8()..).unwrap_or("");
@@ -288,7 +290,7 @@ fn strings(filter: &str) -> Vec<String> {
         let Some((text, after)) = sed::past(tail, '"') else { break };
         let tight: String = before.chars().filter(|c| !c.is_whitespace()).collect();
         let compares = tight.ends_with("==") || tight.ends_with("!=") || tight.ends_with("(=");
-        if tight.ends_with(['=', ':', ',', '[', '+']) && !compares && out.len() < MAX_TEXTS {
+        if tight.ends_with(['=', ':', ',', '[', '+']) && !compares && has_room(out.len(), MAX_TEXTS) {
             let text = sed::unescaped(text, false);
             // The script of a package that runs its tests, as it stands there.
             if tight.ends_with("scripts.test=") || tight.ends_with("scripts.test|=") {
@@ -309,7 +311,7 @@ fn quoted(script: &str) -> Vec<String> {
     while let Some((text, after)) = rest.split_once('"').and_then(|(_, tail)| sed::past(tail, '"')) {
         out.push(sed::unescaped(text, false));
         rest = after;
-        if out.len() >= MAX_TEXTS {
+        if !has_room(out.len(), MAX_TEXTS) {
             break;
         }
     }
@@ -327,7 +329,7 @@ fn pieces(text: &str) -> Vec<&str> {
         let pieces =
             line.split('"').chain(line.split('\'')).chain([bare]).chain(bare.split_once(": ").map(|(_, to)| to));
         for piece in pieces.map(str::trim).filter(|piece| may_be_grave(piece)) {
-            if out.len() < MAX_TEXTS && !out.contains(&piece) {
+            if !out.contains(&piece) && has_room(out.len(), MAX_TEXTS) {
                 out.push(piece);
             }
         }

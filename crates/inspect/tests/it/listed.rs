@@ -42,3 +42,22 @@ fn a_list_whose_end_is_not_looked_at_may_name_anything() {
         "ls -t backups/*.sql | tail -n +6 | xargs wc -c",
     ]);
 }
+
+/// What stands behind a bound of a program's words, of a file's lines or of a list in a document is not nothing.
+#[test]
+fn what_lies_beyond_a_bound_is_said() {
+    let many = |one: &str, times: usize| one.repeat(times);
+    doubtful(&[
+        &format!("vim {} -c '!rm -rf /'", many("-c 'set nu' ", 100)),
+        &format!("dotnet build {} -p:CustomAfterMicrosoftCommonTargets=/tmp/x.targets", many("-v:q ", 100)),
+        &format!("printf '{}' | while read -r a b; do rm -rf $a; done", many("x y\\n", 100)),
+    ]);
+    let files: String = (0..100).map(|i| format!("a{i}.c ")).collect();
+    clear(&[
+        &format!("wc -l {}", many("a ", 400)),
+        &format!("printf '%s\\n' {}", many("a ", 400)),
+        &format!("cp {files} backup/"),
+        &format!("git add {files}"),
+        &format!("gcc -c {files}"),
+    ]);
+}
