@@ -2,6 +2,7 @@
 
 mod effort;
 mod emptied;
+mod files;
 mod scope;
 mod value;
 
@@ -478,57 +479,6 @@ impl<'a> Machine<'a> {
         if crate::text::holds_secret(text) {
             self.find(FindingKind::Secret, format!("what is sent to {to} looks like it holds a credential"));
             self.out.flow(Flow { from: "secret".to_owned(), to: to.to_owned() });
-        }
-    }
-
-    /// What is in the file that `word` names, as far as this line decides it; reading it is written down.
-    pub(crate) fn read_file(&mut self, word: &Word) -> Stream {
-        self.touch_path(Effect::Read, word, false);
-        let names = self.paths(word);
-        let mut stream = match names.as_slice() {
-            [name] if name == "/dev/null" => return Stream::empty(),
-            [name] => self.files.get(name).cloned().unwrap_or_default(),
-            _ => Stream::unknown(),
-        };
-        stream.endless |= names.iter().any(|name| ENDLESS.contains(&name.as_str()));
-        stream.sources.extend(names);
-        stream
-    }
-
-    /// What the line itself put into the file, without reading it.
-    pub(crate) fn held(&self, word: &Word) -> Stream {
-        self.paths(word).iter().find_map(|path| self.files.get(path)).cloned().unwrap_or_default()
-    }
-
-    /// Writes `data` to the file that `word` names.
-    pub(crate) fn write_file(&mut self, word: &Word, data: Stream, append: bool) {
-        self.touch_path(Effect::Update, word, false);
-        let host = word.shown();
-        if data.endless && !host.starts_with("/dev/") {
-            self.find(FindingKind::ForkBomb, format!("`{}` writes to {host} until the disk is full", self.by));
-        }
-        self.effort.fresh += u32::from(append && !host.starts_with("/dev/"));
-        if host.starts_with("/dev/tcp/") || host.starts_with("/dev/udp/") {
-            let address = host.split('/').nth(3).unwrap_or("?").to_owned();
-            let texts: Vec<String> = data.known().map(str::to_owned).collect();
-            self.speaks(&texts, &Word::text(address.as_str()));
-            self.send(&data, &Word::text(address));
-            return;
-        }
-        if let [name] = self.paths(word).as_slice() {
-            let nothing = !append && data.text.as_deref() == Some("");
-            let begun = !nothing && self.emptied.remove(name).is_some();
-            if begun || !(append || nothing || word.is_pattern() || word.has_hole()) {
-                self.made.insert(name.clone());
-            }
-            let before = self.files.remove(name);
-            self.judge_written(name, &data);
-            let now = if append { before.unwrap_or_else(Stream::unknown).then(data) } else { data };
-            if self.files.len() < MAX_FILES {
-                self.files.insert(name.clone(), now);
-            } else {
-                self.out.too_much("more files are written than are followed");
-            }
         }
     }
 }

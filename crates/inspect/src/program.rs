@@ -19,6 +19,7 @@ mod find;
 mod given;
 mod grave;
 mod handed;
+mod kept;
 mod launched;
 mod lines;
 mod live;

@@ -7,7 +7,7 @@ mod ending;
 mod expand;
 mod here;
 mod parameter;
-mod pattern;
+pub(crate) mod pattern;
 mod plain;
 mod redirect;
 mod second;

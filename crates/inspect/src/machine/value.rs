@@ -370,8 +370,31 @@ impl Stream {
 
     /// Keeps the constant parts of data that is not constant as a whole.
     pub(crate) fn keep(&mut self, parts: impl IntoIterator<Item = String>) {
-        let room = MAX_PARTS.saturating_sub(self.parts.len());
-        self.parts.extend(parts.into_iter().filter(|part| !part.is_empty()).take(room));
+        for part in parts {
+            if self.parts.len() < MAX_PARTS && !part.is_empty() && !self.parts.contains(&part) {
+                self.parts.push(part);
+            }
+        }
+    }
+
+    /// The names that stand in it where it is a list of such: patterns, words that are known, anything where nothing is known.
+    fn names(&self) -> Vec<Word> {
+        match &self.text {
+            _ if !self.listing.is_empty() => self.listing.clone(),
+            Some(text) => text.lines().filter(|line| !line.trim().is_empty()).map(line_as_name).collect(),
+            None => vec![Word::holes("name")],
+        }
+    }
+
+    /// Takes over the list of `other`. What else stands beside names is taken for names too.
+    fn join_list(&mut self, other: &Self) {
+        if self.listing.is_empty() && other.listing.is_empty() {
+            return;
+        }
+        let names = self.names();
+        self.listing.clear();
+        self.list(names);
+        self.list(other.names());
     }
 
     /// Adds patterns of names of files.
@@ -389,6 +412,7 @@ impl Stream {
 
     /// This, followed by `other`.
     pub(crate) fn then(mut self, other: Self) -> Self {
+        self.join_list(&other);
         self.text = match (self.text.take(), other.text) {
             (Some(mut a), Some(b)) => {
                 a.push_str(&b);
@@ -403,13 +427,13 @@ impl Stream {
         self.remote |= other.remote;
         self.endless |= other.endless;
         self.add_sources(other.sources);
-        self.list(other.listing);
         self
     }
 
     /// Either this or `other`.
     pub(crate) fn or(mut self, other: Self) -> Self {
-        if self.text != other.text {
+        self.join_list(&other);
+        if self.text != other.text || self.text.is_none() {
             let text = self.text.take();
             self.keep(text.into_iter().chain(other.parts).chain(other.text));
         }
@@ -417,7 +441,12 @@ impl Stream {
         self.remote |= other.remote;
         self.endless |= other.endless;
         self.add_sources(other.sources);
-        self.list(other.listing);
         self
     }
+}
+
+/// A line as a name of a file; where it may hold several words, or none, anything.
+fn line_as_name(line: &str) -> Word {
+    let line = line.trim();
+    if line.contains(char::is_whitespace) { Word::holes("name") } else { Word::text(line) }
 }

@@ -118,9 +118,8 @@ impl Machine<'_> {
             let message = format!("`{}` is given more operands than the catalogue describes", self.by);
             self.unknown(UnknownKind::Option, Effect::Execute, message);
         }
-        let values = parsed.values.iter().enumerate().map(|(i, (role, word))| (role, archives.get(&i).unwrap_or(word)));
-        for (role, word) in values.chain(operands.iter().map(|(role, word)| (role, word))) {
-            self.play(*role, word, &mut doing, stdin);
+        for (role, word) in self.in_order(&parsed, &operands, &archives) {
+            self.play(role, word, &mut doing, stdin);
         }
         if matches!(self.by.as_str(), "docker" | "podman" | "nerdctl")
             && parsed.path.iter().any(|word| matches!(word.as_str(), "run" | "create" | "pull"))
@@ -131,6 +130,7 @@ impl Machine<'_> {
         // What a carrier brings somewhere is read once.
         let out = if opened { None } else { self.commands(&grammar, &parsed, &tags, &mut doing, stdin) };
         self.transfer(&tags, &doing);
+        self.lands_inside(&operands, &doing.written);
         let letter = doing.sent.clone().unwrap_or_else(Stream::empty).then(doing.read.clone()).then(stdin.clone());
         self.posts(&self.by.clone(), rest, &letter);
         if let Some(scope) = folder {
@@ -142,7 +142,7 @@ impl Machine<'_> {
         let verb = parsed.path.first().map(String::as_str);
         let searched = self.searched(rest, &operands, verb, doing.recursive);
         let mut out = out.unwrap_or_else(|| self.output(&tags, doing, stdin, searched));
-        if prints {
+        if prints || (tags.contains(&&Tag::Pass) && !super::kept::keeps_names(&self.by, rest)) {
             out.listing.clear();
         }
         out

@@ -10,9 +10,8 @@ const MAX_LINES: usize = 512;
 
 /// Builtins that change nothing outside the shell.
 const HARMLESS: &[&str] = &[
-    "type", "hash", "times", "wait", "jobs", "fg", "bg", "disown", "umask", "ulimit", "exit", "return", "break",
-    "continue", "logout", "shopt", "bind", "complete", "compgen", "compopt", "caller", "suspend", "dirs", "getopts",
-    "help", "fc",
+    "type", "hash", "times", "jobs", "fg", "bg", "umask", "ulimit", "logout", "shopt", "bind", "complete", "compgen",
+    "compopt", "caller", "suspend", "dirs", "help", "fc",
 ];
 
 /// Files of the system that only set variables (os-release(5), locale.conf(5), lsb_release(1)).
@@ -127,7 +126,9 @@ impl Machine<'_> {
                 }
                 Stream::unknown()
             }
-            ":" | "true" | "false" => Stream::empty(),
+            ":" | "true" | "false" | "exit" | "return" | "break" | "continue" | "wait" | "disown" | "getopts" => {
+                Stream::empty()
+            }
             _ if HARMLESS.contains(&name) => Stream::unknown(),
             _ => return None,
         };
@@ -196,8 +197,14 @@ impl Machine<'_> {
                 .filter(|word| word.has_hole())
                 .fold(Stream::empty(), |out, word| out.then(self.origin_of(word)))
                 .with_text(None);
-            // `printf '%s\0' ~/*`: names of files.
-            out.list(rest.iter().skip(1).filter(|word| word.is_pattern()).cloned().collect());
+            // `printf '%s\0' ~/*`: names of files, as they are where nothing is put around them.
+            let plain = |format: &str| matches!(format, "%s\\n" | "%s\\0" | "%s\n" | "%s " | "%q\\n" | "%q ");
+            let names = rest.get(1..).unwrap_or_default();
+            if names.iter().any(Word::is_pattern) {
+                let as_they_are = rest.first().and_then(Word::constant).is_some_and(plain);
+                out.listing.clear();
+                out.list(if as_they_are { names.to_vec() } else { vec![Word::holes("name")] });
+            }
             return out;
         };
         let decoded =
@@ -245,16 +252,13 @@ impl Machine<'_> {
             return Stream::empty();
         }
         self.touch_path(Effect::Execute, file, false);
-        match self.paths(file).as_slice() {
-            [path] => match self.files.get(path).cloned() {
-                Some(content) => self.run_written(&content, path, arguments, stdin),
-                None => {
-                    // What it sets is not known.
-                    self.scope.forget();
-                    Stream::unknown()
-                }
-            },
-            _ => Stream::unknown(),
+        match self.put_at(file) {
+            Some(content) => self.run_written(&content, &file.shown(), arguments, stdin),
+            None => {
+                // What it sets is not known.
+                self.scope.forget();
+                Stream::unknown()
+            }
         }
     }
 

@@ -255,3 +255,57 @@ fn is_left(line: &str) -> bool {
         rest.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '}' | '.' | '/' | '+' | '-' | '#' | '%' | '='))
     })
 }
+
+/// Letters of `xargs` that stand together, each as an option of its own: `-0I{}` (xargs(1)).
+pub(super) fn apart(rest: &[Word]) -> Vec<Word> {
+    let mut out: Vec<Word> = Vec::new();
+    let mut words = rest.iter();
+    for word in words.by_ref() {
+        let mut text = word.shown();
+        if !text.starts_with('-') || text == "-" {
+            let takes = |flag: &Word| super::tasks::has("-n -P -I -J -L -d -a -s -E -R -S", &flag.shown());
+            let value = out.last().is_some_and(takes);
+            out.push(word.clone());
+            if value {
+                continue;
+            }
+            break;
+        }
+        while let Some(more) =
+            text.strip_prefix('-').filter(|more| more.len() > 1 && more.starts_with(['0', 'r', 't', 'p', 'x', 'o']))
+        {
+            let (letter, rest) = more.split_at(1);
+            out.push(Word::text(format!("-{letter}")));
+            text = format!("-{rest}");
+        }
+        out.push(if text == word.shown() { word.clone() } else { Word::text(text) });
+    }
+    out.extend(words.cloned());
+    out
+}
+
+/// The most words of an input that are followed one by one.
+const MAX_ITEMS: usize = 128;
+
+/// The words that `xargs` makes of its input.
+pub(super) fn items(input: &Stream, delimiter: Option<char>, lines: bool) -> Vec<Word> {
+    match &input.text {
+        Some(text) => {
+            let split: Vec<&str> = match delimiter {
+                Some(c) => text.split(c).filter(|item| !item.is_empty()).collect(),
+                None if lines => text.lines().map(str::trim).filter(|item| !item.is_empty()).collect(),
+                None => text.split_whitespace().collect(),
+            };
+            let word = |item: &&str| {
+                let bare = item.trim_end_matches('\n').trim_matches(['\'', '"']);
+                // Quotes and backslashes inside go away (xargs(1)).
+                let as_it_stands = delimiter.is_some() || !bare.contains(['\\', '\'', '"']);
+                if as_it_stands { Word::text(bare) } else { Word::hole("stdin") }
+            };
+            let more = (split.len() > MAX_ITEMS).then(|| Word::holes("stdin"));
+            split.iter().take(MAX_ITEMS).map(word).chain(more).collect()
+        }
+        None if !input.listing.is_empty() => input.listing.clone(),
+        None => vec![Word::holes("stdin")],
+    }
+}

@@ -113,13 +113,21 @@ const NO_FILTER: &[&str] = &["-maxdepth", "-mindepth", "-type", "-regextype", "-
 impl Machine<'_> {
     pub(crate) fn find_program(&mut self, rest: &[Word]) -> Stream {
         let starts = |word: &&Word| !word.shown().starts_with(['-', '(', '!']);
-        let flags = rest
-            .iter()
-            .take_while(|word| matches!(word.constant(), Some("-H" | "-L" | "-P" | "-E" | "-X" | "-s" | "-x" | "-d")))
-            .count();
+        let mut flags = 0;
+        while let Some(flag) = rest.get(flags).and_then(Word::constant) {
+            match flag {
+                "-H" | "-L" | "-P" | "-E" | "-X" | "-s" | "-x" | "-d" => flags += 1,
+                "-D" => flags += 2,
+                _ if flag.starts_with("-O") => flags += 1,
+                _ => break,
+            }
+        }
         let after: Vec<&Word> = rest.iter().skip(flags).collect();
         let mut roots: Vec<Word> = after.iter().take_while(|word| starts(word)).map(|word| (*word).clone()).collect();
         let expression: Vec<Word> = after.into_iter().skip(roots.len()).cloned().collect();
+        if expression.iter().any(|word| word.constant() == Some("-files0-from")) {
+            roots.push(Word::holes("files0"));
+        }
         if roots.is_empty() {
             roots.push(Word::text("."));
         }
@@ -139,6 +147,7 @@ impl Machine<'_> {
         };
         let all = Named { names: only_names(&expression), flat: is_flat(&expression) };
         let mut i = 0;
+        let (mut printed, mut whole) = (None, true);
         while let Some(word) = expression.get(i) {
             // An act comes before the tests that stand after it (find(1), "EXPRESSION").
             let before = expression.get(..i).unwrap_or(&[]);
@@ -161,10 +170,18 @@ impl Machine<'_> {
                         .take_while(|word| !matches!(word.constant(), Some(";")))
                         .cloned()
                         .collect();
-                    let plus = command.iter().position(|word| word.constant() == Some("+"));
+                    // `+` ends it only behind `{}` (find(1), "-exec").
+                    let ends = |pair: &[Word]| matches!(pair, [file, plus] if file.constant() == Some("{}") && plus.constant() == Some("+"));
+                    let plus = command.windows(2).position(ends).map(|at| at + 1);
                     let command: Vec<Word> = command.into_iter().take(plus.unwrap_or(usize::MAX)).collect();
                     i += command.len() + 1;
-                    self.on_found(&roots, filtered, &name, &command);
+                    let out = self.on_found(&roots, filtered, &name, &command);
+                    printed = Some(printed.unwrap_or_else(Stream::empty).then(out));
+                }
+                "-printf" => {
+                    let format = expression.get(i).and_then(Word::constant);
+                    whole &= matches!(format, Some("%p\\n" | "%p\\0" | "%p\n" | "%p "));
+                    i += 1;
                 }
                 "-delete" => {
                     // What lies in the folder, and not the folder.
@@ -207,11 +224,29 @@ impl Machine<'_> {
         if !narrows(&expression) {
             listed.extend(roots);
         }
-        out.list(listed);
-        out
+        // What is printed of each is its name, or what the command says of it.
+        match printed {
+            Some(said)
+                if !["-print", "-print0"]
+                    .iter()
+                    .any(|act| expression.iter().any(|word| word.constant() == Some(act))) =>
+            {
+                said
+            }
+            Some(said) => {
+                out.list(listed);
+                out.then(said)
+            }
+            None => {
+                out.list(if whole { listed } else { Vec::new() });
+                out
+            }
+        }
     }
 
-    fn on_found(&mut self, roots: &[Word], filtered: bool, name: &Named, command: &[Word]) {
+    /// Runs a command for what is found; what it writes.
+    fn on_found(&mut self, roots: &[Word], filtered: bool, name: &Named, command: &[Word]) -> Stream {
+        let mut out = Stream::empty();
         for root in roots {
             // A filter narrows what is removed to less than the whole folder.
             let narrowed = filtered && !self.is_root(root);
@@ -219,7 +254,7 @@ impl Machine<'_> {
             let before = self.out.touches.len();
             for target in self.found(root, name) {
                 let words: Vec<Word> = command.iter().map(|word| word.replace("{}", &target)).collect();
-                self.start(words, Stream::unknown());
+                out = out.then(self.start(words, Stream::unknown()));
             }
             // What removes each file, and is narrowed by no test, removes all of the folder.
             let removes = |touch: &Touch| touch.effect == Effect::Delete && touch.kind == TargetKind::File;
@@ -228,6 +263,7 @@ impl Machine<'_> {
             }
             self.narrowed = quiet;
         }
+        out
     }
 
     /// What may be found below a root that is more than a project by several names is all of it.
@@ -278,7 +314,10 @@ fn found(root: &Word, named: &Named) -> Vec<Word> {
         out.append(&Word::pattern(name));
         out
     };
-    named.names.iter().map(called).collect()
+    let last = root.shown();
+    let last = last.trim_end_matches('/').rsplit('/').next().unwrap_or("");
+    let itself = named.names.iter().any(|name| crate::shell::pattern::matches(name, last));
+    named.names.iter().map(called).chain(itself.then(|| root.clone())).collect()
 }
 
 /// Whether nothing below the folders of a root is looked at: `-maxdepth 1` (find(1), a global option).

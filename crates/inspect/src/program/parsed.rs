@@ -248,7 +248,9 @@ impl Machine<'_> {
         let appends = |word: &Word| matches!(word.constant(), Some("-a" | "--append" | "-ai" | "-ia"));
         let empties = matches!(self.by.as_str(), "tee" | "gtee") && !self.words.iter().any(appends);
         let lost = empties && self.is_input(word);
-        if let [name] = self.paths(word).as_slice() {
+        let names = self.paths(word);
+        let several = names.len() > 1;
+        for name in names {
             self.effort.fresh += u32::from(holds.endless);
             if holds.endless
                 && matches!(self.by.as_str(), "tee" | "gtee" | "sponge" | "cp")
@@ -256,15 +258,46 @@ impl Machine<'_> {
             {
                 self.find(FindingKind::ForkBomb, format!("`{}` writes to {name} until the disk is full", self.by));
             }
-            self.makes_environment(name);
+            self.makes_environment(&name);
             if super::apply::COPYING.contains(&self.by.as_str()) {
-                self.judge_written(name, &holds);
+                self.judge_written(&name, &holds);
             }
-            self.files.insert(name.clone(), holds.with_text(None));
-            doing.written.push(name.clone());
+            self.put(name.clone(), holds.clone().with_text(None), several);
+            doing.written.push(name);
         }
         if lost {
             self.loses_input(word);
+        }
+    }
+
+    /// The words of a command as they are looked at: values of options, then operands; what goes into a folder that an option names is read
+    /// first (cp(1), "-t").
+    pub(super) fn in_order<'a>(
+        &self,
+        parsed: &'a Parsed<'_>,
+        operands: &'a [(Role, Word)],
+        archives: &'a HashMap<usize, Word>,
+    ) -> Vec<(Role, &'a Word)> {
+        let value = |(i, (role, word)): (usize, &'a (Role, Word))| (*role, archives.get(&i).unwrap_or(word));
+        let values = parsed.values.iter().enumerate().map(value);
+        let given = operands.iter().map(|(role, word)| (*role, word));
+        let into = super::apply::COPYING.contains(&self.by.as_str())
+            && parsed.values.iter().any(|(role, _)| *role == Role::Write);
+        if into { given.chain(values).collect() } else { values.chain(given).collect() }
+    }
+
+    /// What a copy holds where it was brought into a folder, under the name that it had (cp(1), mv(1), rsync(1)).
+    pub(super) fn lands_inside(&mut self, operands: &[(Role, Word)], written: &[String]) {
+        if !matches!(self.by.as_str(), "cp" | "gcp" | "install" | "mv" | "gmv" | "rsync") {
+            return;
+        }
+        for (_, word) in operands {
+            let Some(held) = self.put_at(word) else { continue };
+            let shown = word.shown();
+            let last = shown.rsplit('/').next().unwrap_or("");
+            for folder in written.iter().filter(|folder| !folder.ends_with(&format!("/{last}"))) {
+                self.put(format!("{folder}/{last}"), held.clone(), false);
+            }
         }
     }
 

@@ -61,10 +61,11 @@ impl Machine<'_> {
     /// What a file in a temporary folder holds that the line itself wrote, where all of it is known: what it does is read, and no
     /// file of anybody else's is run.
     pub(super) fn scratch(&self, file: &Word) -> Option<String> {
-        let [path] = self.paths(file).try_into().ok()?;
-        let written = self.files.get(&path).filter(|written| !written.remote && !written.decoded)?;
-        let temporary = ["/tmp/", "/var/tmp/"].iter().any(|folder| path.starts_with(folder));
-        written.text.clone().filter(|_| temporary)
+        let written = self.put_at(file).filter(|written| !written.remote && !written.decoded)?;
+        let paths = self.paths(file);
+        let temporary = |path: &String| ["/tmp/", "/var/tmp/"].iter().any(|folder| path.starts_with(folder));
+        let own = |path: &String| temporary(path) || self.files.contains_key(path);
+        written.text.filter(|_| paths.iter().any(temporary) && paths.iter().all(own))
     }
 
     /// A file with code, and its arguments.
@@ -104,9 +105,10 @@ impl Machine<'_> {
                 self.runs_among_records("manage.py", &["-c".to_owned(), code]);
             }
         }
-        let [path] = self.paths(file).try_into().unwrap_or_else(|_| [String::new()]);
-        let Some(content) = self.files.get(&path).cloned() else {
-            self.judge_seen(language, &path);
+        let paths = self.paths(file);
+        let path = paths.first().cloned().unwrap_or_default();
+        let Some(content) = self.put_at(file) else {
+            paths.iter().for_each(|path| self.judge_seen(language, path));
             // `php vendor/bin/phpunit`: a program of the project's under its own name.
             if path.contains("/vendor/bin/")
                 && let Some(out) = self.of_project(&path, rest, stdin)

@@ -275,6 +275,7 @@ impl Machine<'_> {
     }
 
     fn xargs(&mut self, rest: &[Word], stdin: &Stream) -> Stream {
+        let rest = &super::each::apart(rest);
         let mut i = 0;
         let mut replace: Option<String> = None;
         let mut input = stdin.clone();
@@ -326,7 +327,7 @@ impl Machine<'_> {
         let command = rest.get(i..).unwrap_or_default();
         let command = if command.is_empty() { vec![Word::text("echo")] } else { command.to_vec() };
         self.origins.insert("stdin".to_owned(), input.clone());
-        let items = items(&input, delimiter, replace.is_some());
+        let items = super::each::items(&input, delimiter, replace.is_some());
         if input.decoded
             && items.iter().all(|item| item.constant().is_some())
             && replace.is_none()
@@ -472,27 +473,6 @@ fn old_style(cluster: &str, rest: &[Word]) -> Vec<Word> {
     }
     out.extend(rest.cloned());
     out
-}
-
-/// The most words of an input that are followed one by one.
-const MAX_ITEMS: usize = 128;
-
-/// The words that `xargs` makes of its input.
-fn items(input: &Stream, delimiter: Option<char>, lines: bool) -> Vec<Word> {
-    match &input.text {
-        Some(text) => {
-            let split: Vec<&str> = match delimiter {
-                Some(c) => text.split(c).filter(|item| !item.is_empty()).collect(),
-                None if lines => text.lines().map(str::trim).filter(|item| !item.is_empty()).collect(),
-                None => text.split_whitespace().collect(),
-            };
-            let word = |item: &&str| Word::text(item.trim_end_matches('\n').trim_matches(['\'', '"']));
-            let more = (split.len() > MAX_ITEMS).then(|| Word::holes("stdin"));
-            split.iter().take(MAX_ITEMS).map(word).chain(more).collect()
-        }
-        None if !input.listing.is_empty() => input.listing.clone(),
-        None => vec![Word::holes("stdin")],
-    }
 }
 
 /// What `seq` writes where that is a short list of whole numbers (seq(1)).

