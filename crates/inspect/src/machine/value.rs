@@ -228,6 +228,15 @@ impl Word {
         self.parts.iter().any(|part| matches!(part, Part::Glob(_)))
     }
 
+    /// One of the words that it may become.
+    pub(crate) fn one(&self) -> Self {
+        let one = |part: &Part| match part {
+            Part::Hole { name, .. } => Part::Hole { name: name.clone(), many: false },
+            part => part.clone(),
+        };
+        Self { parts: self.parts.iter().map(one).collect() }
+    }
+
     /// Whether it may become any number of words.
     pub(crate) fn is_many(&self) -> bool {
         self.parts.iter().any(|part| matches!(part, Part::Hole { many: true, .. }))

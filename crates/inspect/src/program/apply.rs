@@ -142,8 +142,10 @@ impl Machine<'_> {
         let verb = parsed.path.first().map(String::as_str);
         let searched = self.searched(rest, &operands, verb, doing.recursive);
         let mut out = out.unwrap_or_else(|| self.output(&tags, doing, stdin, searched));
-        if prints || (tags.contains(&&Tag::Pass) && !super::kept::keeps_names(&self.by, rest)) {
+        if prints {
             out.listing.clear();
+        } else if tags.contains(&&Tag::Pass) {
+            super::kept::rewrites_names(&self.by, rest, &mut out.listing);
         }
         out
     }

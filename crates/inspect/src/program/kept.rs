@@ -8,8 +8,43 @@ use crate::machine::Word;
 const WHOLE_LINES: &str = "cat gcat tac gtac tee gtee head ghead tail gtail sort gsort uniq guniq shuf less more most pv ts comm sponge fzf sk \
     peco gum column dos2unix unbuffer stdbuf parallel";
 
+/// Programs that make other names of names.
+const REWRITING: &str = "sed gsed awk gawk mawk nawk cut gcut tr gtr rev";
+
+/// What a list of names is after such a filter: the same, one part of each, those and any others, or no list.
+pub(super) fn rewrites_names(base: &str, rest: &[Word], listing: &mut Vec<Word>) {
+    if listing.is_empty() || keeps_names(base, rest) {
+        return;
+    }
+    let slash = |word: &Word| word.shown().contains('/');
+    let part = has(REWRITING, base) && (!listing.iter().chain(rest).any(slash) || is_one_part(base, rest));
+    if part {
+        *listing = vec![Word::pattern("*")];
+    } else if has(REWRITING, base) {
+        listing.push(Word::holes("name"));
+    } else {
+        listing.clear();
+    }
+}
+
+/// Whether what comes out of each name is one part of it between slashes: `cut -d/ -f2`, `awk -F/ '{print $2}'`.
+fn is_one_part(base: &str, rest: &[Word]) -> bool {
+    let Some(words) = rest.iter().map(Word::constant).collect::<Option<Vec<&str>>>() else { return false };
+    let number = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_digit());
+    match (base, words.as_slice()) {
+        ("cut" | "gcut", ["-d/", field] | ["-d", "/", field]) => field.strip_prefix("-f").is_some_and(number),
+        ("cut" | "gcut", ["-d/", "-f", field] | ["-d", "/", "-f", field]) => number(field),
+        ("awk" | "gawk" | "mawk" | "nawk", ["-F/", script] | ["-F", "/", script]) => {
+            let inner = script.trim().strip_prefix('{').and_then(|rest| rest.strip_suffix('}')).unwrap_or("");
+            let field = inner.trim().strip_prefix("print").map_or("", str::trim).strip_prefix('$').unwrap_or("");
+            field == "NF" || number(field)
+        }
+        _ => false,
+    }
+}
+
 /// Whether the lines that `base` writes are lines that it read.
-pub(super) fn keeps_names(base: &str, rest: &[Word]) -> bool {
+fn keeps_names(base: &str, rest: &[Word]) -> bool {
     let Some(words) = rest.iter().map(Word::constant).collect::<Option<Vec<&str>>>() else { return true };
     match base {
         "grep" | "ggrep" | "egrep" | "fgrep" | "zgrep" | "rg" | "ugrep" | "ug" | "pcregrep" | "pcre2grep" => {

@@ -334,7 +334,7 @@ impl Machine<'_> {
         }
         for value in values {
             let several = value.is_many();
-            self.assign_variable(&clause.variable_name, Variable::Scalar(value));
+            self.assign_variable(&clause.variable_name, Variable::Scalar(value.one()));
             let written = if several {
                 self.repeat(stdin, |machine, stdin| machine.list(&clause.body.list, stdin))
             } else {

@@ -83,7 +83,7 @@ fn what_stands_beside_a_list_or_is_made_of_it_counts() {
         "find build | sed 's,^build,/etc,' | xargs rm -rf",
         "git ls-files | sed 's,^,/etc/,' | xargs rm -rf",
         "find build | awk '{print \"/etc\"}' | xargs rm -rf",
-        "find build | cut -d/ -f2 | xargs rm -rf",
+        "find build | cut -c6- | xargs rm -rf",
         "find build | tr b / | xargs rm -rf",
         "find build | rev | xargs rm -rf",
         "find build -printf '/etc\\n' | xargs rm -rf",
@@ -113,6 +113,8 @@ fn what_stands_beside_a_list_or_is_made_of_it_counts() {
         "find . -exec grep -l todo {} + | xargs wc -l",
         "ls -l src | awk '{print $9}' | xargs -I{} wc -l src/{}",
         "printf '%s\\0' src/*.py | xargs -0 wc -l",
+        "for f in photos/*.jpg; do mv \"$f\" \"photos/$(basename \"$f\" | tr 'A-Z ' 'a-z-')\"; done",
+        "for c in $(git diff --name-only HEAD~1 | cut -d/ -f2 | sort -u); do sed -i s/1/2/ \"charts/$c/Chart.yaml\"; done",
     ]);
 }
 
