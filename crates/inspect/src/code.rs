@@ -78,7 +78,9 @@ impl Machine<'_> {
             Language::Other => self.other_code(text),
             Language::Python | Language::Perl | Language::Ruby | Language::Node | Language::Php | Language::Lua => {
                 self.judge_composed(language, text);
+                let before = self.out.touches.len();
                 self.calls_of(language, text);
+                self.judge_planted(text, before);
             }
         }
         self.depth -= 1;

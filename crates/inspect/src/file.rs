@@ -22,10 +22,11 @@ use countersign_plan::tool::{Effect, TargetKind};
 use serde_json::Value;
 
 use crate::code::Language;
-use crate::inspection::{Build as _, FindingKind, UnknownKind};
+use crate::inspection::{Build as _, FindingKind, Touch, UnknownKind};
 use crate::machine::{Machine, Word};
 use crate::path::{self, Place};
 pub(crate) use foreign::started;
+pub(crate) use implant::of as implanted;
 pub(crate) use runners::{is_vacuous, swallows, weakens_tests};
 pub(crate) use settings::{between, lines_of_settings};
 
@@ -418,11 +419,14 @@ impl Machine<'_> {
                 self.find(finding.kind, finding.message);
             }
         }
-        for touch in inner.touches {
-            if touch.kind == countersign_plan::tool::TargetKind::Host {
-                self.out.touch(touch);
-            }
-        }
+        let lasting = |touch: &Touch| {
+            touch.kind == TargetKind::File
+                && touch.effect > Effect::Read
+                && path::place(&touch.name, &self.context.home) == Place::Startup
+        };
+        let taken: Vec<Touch> =
+            inner.touches.into_iter().filter(|touch| touch.kind == TargetKind::Host || lasting(touch)).collect();
+        taken.into_iter().for_each(|touch| self.out.touch(touch));
         for flow in inner.flows {
             self.out.flow(flow);
         }

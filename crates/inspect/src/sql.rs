@@ -149,7 +149,7 @@ pub fn sql(text: &str) -> Inspection {
             apart.iter().for_each(|statement| out.absorb(sql(statement)));
             return out;
         }
-        if let Some(copied) = apart::without_options(trimmed) {
+        if let Some(copied) = apart::in_plain_quotes(trimmed).or_else(|| apart::without_options(trimmed)) {
             out.absorb(sql(&copied));
             return out;
         }

@@ -29,6 +29,18 @@ impl Machine<'_> {
         }
     }
 
+    /// What code puts into files of the project stands in the code, in whatever pieces.
+    pub(super) fn judge_planted(&mut self, text: &str, before: usize) {
+        let written = |touch: &&crate::inspection::Touch| {
+            touch.effect == Effect::Update && touch.kind == countersign_plan::tool::TargetKind::File
+        };
+        let name =
+            self.out.touches.get(before..).and_then(|new| new.iter().find(written)).map(|touch| touch.name.clone());
+        if let Some((kind, message)) = name.and_then(|name| crate::file::implanted(&name, text)) {
+            self.find(kind, message);
+        }
+    }
+
     pub(super) fn file_of(&mut self, effect: Effect, path: Option<String>, name: &str, recursive: bool) {
         match path {
             Some(path) if path.starts_with("~") => {

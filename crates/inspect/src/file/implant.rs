@@ -229,7 +229,7 @@ fn given(line: &str) -> Option<&str> {
     let name = before.trim_end().trim_end_matches(':');
     let name = name.get(name.rfind(|c: char| !(c.is_alphanumeric() || c == '_')).map_or(0, |i| i + 1)..)?;
     let value = after.trim_start_matches(['=', ' ']);
-    (name.len() > 1 || name == "c").then_some(name).filter(|_| begins(value, &[]))
+    (!name.is_empty()).then_some(name).filter(|_| begins(value, &[]))
 }
 
 /// Whether a call after these words is one of its own, or of what runs programs.

@@ -213,6 +213,7 @@ const ANYWHERE: &[(&[&str], &[&str])] = &[
     (&["pytest", "py.test", "tox", "nox", "python", "python3"], &["/conftest.py", "_test.py"]),
     (&["gradle", "gradlew"], &[".gradle", ".gradle.kts"]),
     (&["bitbake"], &[".bb", ".bbappend", ".bbclass"]),
+    (&["pio", "platformio"], &["/platformio.ini", ".py"]),
     (&["west"], &["/west.yml", "_commands.py", "/cmakelists.txt"]),
     (&["rake", "bundle"], &[".rake", "/rakefile", ".gemspec", "/gemfile"]),
     (&["fastlane"], &["/fastfile"]),

@@ -25,6 +25,14 @@ impl Machine<'_> {
                 option @ ("monitor" | "qmp" | "serial" | "chardev" | "parallel" | "debugcon") => {
                     self.console_of_qemu(option, &text, &fields);
                 }
+                // The program in the machine may ask for files of this one (qemu(1), "-semihosting").
+                "semihosting-config" if text != "enable=off" => {
+                    self.unknown(
+                        UnknownKind::Option,
+                        Effect::Execute,
+                        "what the machine asks of this one is not known",
+                    );
+                }
                 "display" if text.starts_with("vnc") => {
                     let address = text.split_once('=').map_or("", |(_, address)| address);
                     let place = address.split(',').next().unwrap_or(address);

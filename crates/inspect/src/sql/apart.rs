@@ -61,6 +61,17 @@ pub(super) fn dollar(text: &str) -> Option<&str> {
     tag.trim_matches('$').chars().all(|c| c.is_ascii_alphanumeric() || c == '_').then_some(tag)
 }
 
+/// `COPY … PROGRAM $$…$$` with the command between single quotes (PostgreSQL manual, "Dollar-Quoted String Constants").
+pub(super) fn in_plain_quotes(statement: &str) -> Option<String> {
+    let lower = statement.to_ascii_lowercase();
+    let at = lower.trim_start().starts_with("copy").then(|| lower.find("program"))?? + "program".len();
+    let (before, rest) = statement.split_at_checked(at)?;
+    let rest = rest.trim_start();
+    let tag = rest.starts_with('$').then(|| dollar(rest))??;
+    let (command, after) = rest.get(tag.len()..)?.split_once(tag)?;
+    Some(format!("{before} '{}'{after}", command.replace('\'', "''")))
+}
+
 /// A text without the options of a `COPY … TO 'FILE' (…)`, or of one to a program: they say how the rows are written.
 pub(super) fn without_options(statement: &str) -> Option<String> {
     let lower = statement.to_ascii_lowercase();
