@@ -71,9 +71,7 @@ impl Machine<'_> {
         }
         self.depth += 1;
         match language {
-            Language::Shell => {
-                self.script(text, &Stream::unknown());
-            }
+            Language::Shell => drop(self.script(text, &Stream::unknown())),
             Language::PowerShell => self.powershell(text),
             Language::Other => self.other_code(text),
             Language::Python | Language::Perl | Language::Ruby | Language::Node | Language::Php | Language::Lua => {
