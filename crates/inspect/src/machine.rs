@@ -21,6 +21,7 @@ use crate::bounded::Bounded as _;
 use crate::inspection::{Build as _, FindingKind, Flow, Inspection, Span, Touch, UnknownKind};
 use crate::path::{self, Place};
 use crate::program::is_of_another;
+use crate::shell::{Frame, Standing, Traps};
 
 /// The most simple commands that are interpreted for one inspection, loops and functions counted each time.
 const MAX_COMMANDS: u32 = 4096;
@@ -97,6 +98,16 @@ pub(crate) struct Machine<'a> {
     pub(crate) depth: u32,
     /// The functions under way.
     pub(crate) calls: Vec<String>,
+    /// The loops, functions and shells under way, from the outside to the inside.
+    pub(crate) frames: Vec<Frame>,
+    /// Whether an error of what runs now goes unnoticed, `set -e` or not.
+    pub(crate) unchecked: bool,
+    /// Whether a program is under way: what it runs as a shell is one of its own.
+    pub(crate) starting: bool,
+    /// What `exec` left open.
+    pub(crate) standing: Standing,
+    /// The actions of `trap`.
+    pub(crate) traps: Traps,
     /// Whether what runs now is a member of a pipeline or in the background.
     pub(crate) concurrent: bool,
     /// Whether what is touched is less than the folder that a pattern names.
@@ -158,6 +169,11 @@ impl<'a> Machine<'a> {
             on_device: false,
             depth: 0,
             calls: Vec::new(),
+            frames: Vec::new(),
+            unchecked: false,
+            starting: false,
+            standing: Standing::default(),
+            traps: Traps::default(),
             concurrent: false,
             narrowed: false,
             in_place: false,

@@ -5,6 +5,7 @@ mod apply;
 mod beside;
 mod builtin;
 mod client;
+mod declared;
 mod deeds;
 mod device;
 mod disks;
@@ -34,6 +35,7 @@ mod passing;
 mod placed;
 mod printed;
 mod proxies;
+mod reading;
 mod registries;
 mod removed;
 mod script;
@@ -47,6 +49,8 @@ mod transfer;
 mod verbs;
 mod within;
 mod wrapper;
+
+use std::rc::Rc;
 
 use countersign_plan::tool::{Effect, TargetKind};
 
@@ -86,16 +90,34 @@ impl Machine<'_> {
         let Some(name) = word.constant() else {
             return self.unnamed(word, rest, stdin);
         };
-        if let Some(alias) = self.scope.alias(name).map(str::to_owned) {
-            return self.aliased(name, &alias, rest, &stdin);
-        }
         if let Some(out) = self.call(name, rest, &stdin) {
             return out;
         }
-        if let Some(out) = self.builtin(name, rest, &stdin) {
-            return out;
+        self.past_functions(name, rest, &stdin)
+    }
+
+    /// The same where the name may be an alias: a shell that is not interactive expands none, unless it goes by POSIX (Bash reference
+    /// manual 6.6; XCU 2.3.1).
+    pub(crate) fn run_or_alias(&mut self, words: Vec<Word>, stdin: Stream) -> Stream {
+        let alias = words.split_first().and_then(|(word, rest)| {
+            let name = word.constant()?;
+            Some((name.to_owned(), self.scope.alias(name)?.to_owned(), rest.to_vec()))
+        });
+        let Some((name, alias, rest)) = alias else { return self.run(words, stdin) };
+        let before = self.scope.clone();
+        let out = self.aliased(&name, &alias, &rest, &stdin);
+        let expanded = std::mem::replace(&mut self.scope, before);
+        let out = out.or(self.run(words, stdin));
+        self.scope.join(&expanded);
+        out
+    }
+
+    /// Runs a builtin or a program.
+    pub(crate) fn past_functions(&mut self, name: &str, rest: &[Word], stdin: &Stream) -> Stream {
+        match self.builtin(name, rest, stdin) {
+            Some(out) => out,
+            None => self.start(std::iter::once(Word::text(name)).chain(rest.iter().cloned()).collect(), stdin.clone()),
         }
-        self.start(words, stdin)
     }
 
     /// Starts a program, not a builtin.
@@ -121,6 +143,10 @@ impl Machine<'_> {
         }
         let base = name.rsplit('/').next().unwrap_or(name);
         let before = std::mem::replace(&mut self.by, base.to_owned());
+        // What it changes of its variables and its folder is its own.
+        let scope = self.scope.clone();
+        let starting = std::mem::replace(&mut self.starting, true);
+        self.passes_environment(base, rest);
         let since = self.out.touches.len();
         let installed = !name.contains('/')
             || PROGRAM_FOLDERS.iter().any(|folder| name.strip_prefix(folder).is_some_and(|rest| !rest.contains('/')));
@@ -129,8 +155,22 @@ impl Machine<'_> {
         self.prints_constants(base, rest, &mut out);
         self.prints_what_it_reads(base, words.get(1..).unwrap_or_default(), since, &mut out);
         self.by = before;
+        self.scope = scope;
+        self.starting = starting;
         self.depth -= 1;
         out
+    }
+
+    /// Who runs something as another user gives it an environment of its own, unless told otherwise (sudo(8), "Command environment"; su(1);
+    /// doas(1)).
+    fn passes_environment(&mut self, base: &str, rest: &[Word]) {
+        let kept = |word: &Word| {
+            let option = word.prefix();
+            option.starts_with("--preserve-env") || (option.starts_with("-E") && !option.contains(' '))
+        };
+        if matches!(base, "sudo" | "doas" | "su" | "runuser" | "pkexec") && !rest.iter().any(kept) {
+            self.scope.export_nothing();
+        }
     }
 
     fn installed(&mut self, name: &str, base: &str, rest: &[Word], stdin: Stream) -> Stream {
@@ -353,7 +393,11 @@ impl Machine<'_> {
                     self.find(FindingKind::ForkBomb, format!("{path} starts itself again and again"));
                 }
                 let parameters: Vec<Word> = std::iter::once(Word::text(path)).chain(rest.iter().cloned()).collect();
-                let before = std::mem::replace(&mut self.scope.parameters, parameters);
+                // A file that `.` reads without arguments has those of who reads it.
+                if !self.starting && rest.is_empty() {
+                    return self.script(&text, stdin);
+                }
+                let before = std::mem::replace(&mut self.scope.parameters, Rc::new(parameters));
                 let known = std::mem::replace(&mut self.scope.parameters_known, true);
                 let out = self.script(&text, stdin);
                 self.scope.parameters = before;

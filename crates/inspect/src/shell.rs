@@ -3,14 +3,23 @@
 mod ansi;
 mod arithmetic;
 mod bounds;
+mod braces;
+mod calls;
+mod chain;
 mod ending;
 mod expand;
 mod here;
+mod jumps;
+mod loops;
+mod matched;
 mod parameter;
+mod parts;
 pub(crate) mod pattern;
 mod plain;
 mod redirect;
 mod second;
+mod standing;
+mod traps;
 mod variables;
 mod walk;
 
@@ -23,6 +32,9 @@ use countersign_plan::inspection::Context;
 use countersign_plan::tool::Effect;
 
 pub(crate) use ansi::{escapes, printf};
+pub(crate) use jumps::Frame;
+pub(crate) use standing::Standing;
+pub(crate) use traps::Traps;
 
 use crate::inspection::{Build as _, FindingKind, Inspection, UnknownKind};
 use crate::machine::{MAX_DEPTH, Machine, Stream, Word, visible};
@@ -88,6 +100,7 @@ pub(crate) fn inspect(context: &Context, work: impl FnOnce(&mut Machine<'_>)) ->
     let outcome = catch_unwind(AssertUnwindSafe(|| {
         let mut machine = Machine::new(context);
         work(&mut machine);
+        machine.at_exit();
         machine.finish();
         machine.out
     }));
@@ -145,6 +158,8 @@ impl Machine<'_> {
         }
         self.depth += 1;
         let out = match self.parse(text) {
+            // What a program reads is run by a shell of its own.
+            Some(program) if self.starting => self.as_child(|machine| machine.walk(&program, stdin)),
             Some(program) => self.walk(&program, stdin),
             None => Stream::unknown(),
         };

@@ -195,8 +195,12 @@ impl Word {
         if !(self.has_hole() && ending && begins && self.parts.iter().all(whole)) {
             return None;
         }
-        let one = |part: &Part| if matches!(part, Part::Hole { .. }) { Part::Glob('*') } else { part.clone() };
-        Some(Self { parts: self.parts.iter().map(one).collect() })
+        let hole = |part: &Part| matches!(part, Part::Hole { .. });
+        let one = |part: &Part| if hole(part) { Part::Glob('*') } else { part.clone() };
+        // Several holes beside each other are one text.
+        let mut parts = self.parts.clone();
+        parts.dedup_by(|b, a| hole(a) && hole(b));
+        Some(Self { parts: parts.iter().map(one).collect() })
     }
 
     /// What is known before the first hole.
@@ -228,18 +232,18 @@ impl Word {
         self.parts.iter().any(|part| matches!(part, Part::Glob(_)))
     }
 
-    /// One of the words that it may become.
-    pub(crate) fn one(&self) -> Self {
-        let one = |part: &Part| match part {
-            Part::Hole { name, .. } => Part::Hole { name: name.clone(), many: false },
-            part => part.clone(),
-        };
-        Self { parts: self.parts.iter().map(one).collect() }
-    }
-
     /// Whether it may become any number of words.
     pub(crate) fn is_many(&self) -> bool {
         self.parts.iter().any(|part| matches!(part, Part::Hole { many: true, .. }))
+    }
+
+    /// The one word that this stands for in a loop over all of them.
+    pub(crate) fn alone(&self) -> Self {
+        let one = |part: &Part| match part {
+            Part::Hole { name, .. } => Part::Hole { name: name.clone(), many: false },
+            Part::Text(_) | Part::Glob(_) => part.clone(),
+        };
+        Self { parts: self.parts.iter().map(one).collect() }
     }
 
     /// The same word after its first `n` bytes of known text, if it begins with so many.

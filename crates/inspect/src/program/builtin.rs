@@ -1,17 +1,16 @@
 //! The builtins of Bash (reference manual 4).
 
+use std::borrow::Cow;
+
 use countersign_plan::tool::Effect;
 
-use crate::inspection::{FindingKind, Knowledge, UnknownKind};
+use crate::inspection::{FindingKind, Knowledge};
 use crate::machine::{Machine, Stream, Variable, Word};
-
-/// The most lines that become elements of an array.
-const MAX_LINES: usize = 512;
 
 /// Builtins that change nothing outside the shell.
 const HARMLESS: &[&str] = &[
-    "type", "hash", "times", "jobs", "fg", "bg", "umask", "ulimit", "logout", "shopt", "bind", "complete", "compgen",
-    "compopt", "caller", "suspend", "dirs", "help", "fc",
+    "type", "times", "jobs", "fg", "bg", "umask", "ulimit", "logout", "bind", "compopt", "caller", "suspend", "dirs",
+    "help", "fc",
 ];
 
 /// Files of the system that only set variables (os-release(5), locale.conf(5), lsb_release(1)).
@@ -32,7 +31,7 @@ impl Machine<'_> {
         self.effort.started(name);
         let out = match name {
             "echo" => self.echo(rest),
-            "printf" => self.printf_builtin(rest),
+            "printf" => self.printf_builtin(&attached_name(rest)),
             "cd" | "chdir" => self.change_folder(rest),
             "pushd" => self.change_folder(rest),
             "popd" => {
@@ -44,22 +43,7 @@ impl Machine<'_> {
             "exec" => return Some(self.exec(rest, stdin)),
             "command" | "builtin" => return Some(self.by_name(name, rest, stdin)),
             "export" | "declare" | "typeset" | "local" | "readonly" => self.declare(name, rest),
-            "unset" => {
-                for word in rest
-                    .iter()
-                    .filter_map(Word::constant)
-                    .filter(|w| !w.starts_with('-'))
-                    .map(str::to_owned)
-                    .collect::<Vec<_>>()
-                {
-                    if word == "HISTFILE" {
-                        self.find(FindingKind::ErasesRecord, "what is typed is not recorded any more");
-                    }
-                    self.scope.set(&word, Variable::Unset);
-                    self.scope.undefine(&word);
-                }
-                Stream::empty()
-            }
+            "unset" => self.unset(rest),
             "alias" => {
                 for word in rest {
                     if let Some((name, value)) = word.split_once('=') {
@@ -89,6 +73,19 @@ impl Machine<'_> {
                     self.arithmetic_statement(&word);
                 }
                 Stream::empty()
+            }
+            "getopts" => self.next_option(rest),
+            "compgen" | "complete" => self.completes(rest),
+            "hash" => self.remembers(rest),
+            "break" | "continue" | "return" | "exit" => {
+                self.jump(name, rest);
+                Stream::unknown()
+            }
+            "shopt" => {
+                if rest.iter().any(|word| word.constant() == Some("lastpipe")) {
+                    self.scope.lastpipe |= rest.iter().any(|word| word.constant() == Some("-s"));
+                }
+                Stream::unknown()
             }
             "test" | "[" | "[[" => self.test_builtin(rest),
             "enable" => {
@@ -126,9 +123,7 @@ impl Machine<'_> {
                 }
                 Stream::unknown()
             }
-            ":" | "true" | "false" | "exit" | "return" | "break" | "continue" | "wait" | "disown" | "getopts" => {
-                Stream::empty()
-            }
+            ":" | "true" | "false" | "wait" | "disown" => Stream::empty(),
             _ if HARMLESS.contains(&name) => Stream::unknown(),
             _ => return None,
         };
@@ -215,7 +210,10 @@ impl Machine<'_> {
     fn change_folder(&mut self, rest: &[Word]) -> Stream {
         let target = rest.iter().find(|word| !matches!(word.constant(), Some("-L" | "-P" | "-e" | "--" | "-n")));
         let to = match target {
-            None => vec![self.context.home.clone()],
+            None => match self.variable_word("HOME") {
+                Some(home) if !home.has_hole() => self.paths(&home),
+                Some(_) | None => Vec::new(),
+            },
             Some(word) if word.constant() == Some("-") => {
                 self.scope.previous().map(<[String]>::to_vec).unwrap_or_default()
             }
@@ -253,7 +251,10 @@ impl Machine<'_> {
         }
         self.touch_path(Effect::Execute, file, false);
         match self.put_at(file) {
-            Some(content) => self.run_written(&content, &file.shown(), arguments, stdin),
+            Some(content) => {
+                let name = file.shown();
+                self.within_call(|machine| machine.run_written(&content, &name, arguments, stdin))
+            }
             None => {
                 // What it sets is not known.
                 self.scope.forget();
@@ -295,175 +296,16 @@ impl Machine<'_> {
         }
         self.start(rest.to_vec(), stdin.clone())
     }
+}
 
-    fn declare(&mut self, name: &str, rest: &[Word]) -> Stream {
-        let prints = rest.is_empty() || rest.iter().all(|w| w.constant().is_some_and(|t| t.starts_with('-')));
-        if prints && (rest.is_empty() || rest.iter().any(|w| w.constant() == Some("-p") || w.constant() == Some("-x")))
-        {
-            self.find(FindingKind::EnvironmentDump, format!("`{name}` lists every variable"));
-            return Stream { sources: std::iter::once("env".to_owned()).collect(), ..Stream::unknown() };
+/// `printf -vNAME …` with the name as a word of its own.
+fn attached_name(rest: &[Word]) -> Cow<'_, [Word]> {
+    let name = |text: &&str| text.len() > 2 && text.starts_with("-v");
+    match rest.split_first() {
+        Some((first, more)) if first.constant().as_ref().is_some_and(name) => {
+            let words = [Some(Word::text("-v")), first.skip(2)].into_iter().flatten().chain(more.iter().cloned());
+            Cow::Owned(words.collect())
         }
-        let references =
-            rest.iter().filter_map(Word::constant).any(|w| w.starts_with('-') && w.contains('n') && name != "export");
-        if references {
-            self.unknown(UnknownKind::Value, Effect::Execute, "a variable that stands for another one is not followed");
-        }
-        for word in rest {
-            if let Some((name, value)) = word.split_once('=') {
-                let name = name.shown();
-                let name = name.trim_end_matches('+');
-                let value = if references { Variable::Unknown } else { Variable::Scalar(value) };
-                self.assign_variable(name, value);
-            }
-        }
-        Stream::empty()
-    }
-
-    /// What is read into a variable comes from where the input comes from.
-    fn keeps_origin(&mut self, name: &str, value: &Variable, stdin: &Stream) {
-        let known = stdin.remote || stdin.decoded || !stdin.sources.is_empty();
-        if matches!(value, Variable::Unknown) && known {
-            self.origins.insert(name.to_owned(), Stream { listing: Vec::new(), ..stdin.origin() });
-        }
-    }
-
-    fn read_builtin(&mut self, rest: &[Word], stdin: &Stream) -> Stream {
-        let mut named = false;
-        let line = stdin.text.as_deref().map(|text| text.lines().next().unwrap_or("").trim().to_owned());
-        let names: Vec<String> = rest
-            .iter()
-            .filter_map(Word::constant)
-            .filter(|name| name.starts_with(|c: char| c.is_alphabetic() || c == '_'))
-            .filter(|name| name.chars().all(|c| c.is_alphanumeric() || c == '_'))
-            .map(str::to_owned)
-            .collect();
-        let single = names.len() == 1;
-        for name in &names {
-            named = true;
-            // Inside a loop each round reads another line: only a single constant line is a value.
-            let one_line = stdin.text.as_deref().is_some_and(|text| text.lines().count() == 1);
-            let value = match &line {
-                Some(line) if single && one_line => Variable::Scalar(Word::text(line.clone())),
-                None if single => self.one_of(&stdin.listing).map_or(Variable::Unknown, Variable::Scalar),
-                Some(_) | None => Variable::Unknown,
-            };
-            self.keeps_origin(name, &value, stdin);
-            self.assign_variable(name, value);
-        }
-        if !named {
-            self.keeps_origin("REPLY", &Variable::Unknown, stdin);
-            self.scope.set("REPLY", Variable::Unknown);
-        }
-        Stream::empty()
-    }
-
-    /// Each line as an element of an array (bash(1), "mapfile").
-    fn read_lines(&mut self, rest: &[Word], stdin: &Stream) -> Stream {
-        let mut words = rest.iter();
-        let mut name = "MAPFILE";
-        let mut whole = true;
-        while let Some(word) = words.next() {
-            match word.constant() {
-                Some("-t") => {}
-                Some(option) if option.starts_with('-') => {
-                    whole = false;
-                    let callback = if option.starts_with("-C") { option.get(2..) } else { None };
-                    let value = callback.filter(|text| !text.is_empty()).map(Word::text);
-                    let takes = option.len() == 2 && matches!(option, "-d" | "-n" | "-O" | "-s" | "-u" | "-C" | "-c");
-                    let value = value.or_else(|| if takes { words.next().cloned() } else { None });
-                    if let Some(code) = value.filter(|_| callback.is_some()) {
-                        self.shell_text(&code, &Stream::unknown());
-                    }
-                }
-                Some(given) => name = given,
-                None => whole = false,
-            }
-        }
-        let lines = stdin.text.as_deref().filter(|_| whole).map(|text| text.lines().map(Word::text));
-        let value = match lines {
-            Some(lines) if lines.clone().count() <= MAX_LINES => Variable::Array(lines.collect()),
-            Some(_) => Variable::Unknown,
-            None => self.one_of(&stdin.listing).map_or(Variable::Unknown, Variable::Scalar),
-        };
-        self.keeps_origin(name, &value, stdin);
-        self.assign_variable(name, value);
-        Stream::empty()
-    }
-
-    fn set(&mut self, rest: &[Word]) -> Stream {
-        let mut words = rest.iter();
-        let mut options = true;
-        let mut parameters = Vec::new();
-        let mut any = false;
-        while let Some(word) = words.next() {
-            match word.constant() {
-                Some("--") if options => {
-                    options = false;
-                    any = true;
-                }
-                // `-euo pipefail`: an `o` among the letters takes a name (bash(1), "set").
-                Some(text) if options && text.starts_with(['-', '+']) => {
-                    let on = text.starts_with('-');
-                    let named = if text.contains('o') { words.next().and_then(Word::constant) } else { None };
-                    if text.contains('e') || named == Some("errexit") {
-                        self.scope.errexit = on;
-                    }
-                    if !on && named == Some("history") {
-                        self.find(FindingKind::ErasesRecord, "what is typed is not recorded any more");
-                    }
-                }
-                _ => {
-                    options = false;
-                    any = true;
-                    parameters.push(word.clone());
-                }
-            }
-        }
-        if rest.is_empty() {
-            self.find(FindingKind::EnvironmentDump, "`set` lists every variable");
-            return Stream { sources: std::iter::once("env".to_owned()).collect(), ..Stream::unknown() };
-        }
-        if any {
-            self.scope.parameters_known = !parameters.iter().any(Word::is_many);
-            self.scope.parameters = self.scope.parameters.iter().take(1).cloned().chain(parameters).collect();
-        }
-        Stream::empty()
-    }
-
-    fn shift(&mut self, rest: &[Word]) -> Stream {
-        let n = match rest.first() {
-            None => Some(1),
-            Some(word) => word.constant().and_then(|n| n.parse::<usize>().ok()),
-        };
-        match n {
-            Some(n) if self.scope.parameters_known => {
-                let kept = self.scope.parameters.iter().skip(1 + n).cloned().collect::<Vec<_>>();
-                self.scope.parameters.truncate(1);
-                self.scope.parameters.extend(kept);
-            }
-            Some(_) | None => self.scope.parameters_known = false,
-        }
-        Stream::empty()
-    }
-
-    fn trap(&mut self, rest: &[Word]) -> Stream {
-        if let Some(action) = rest.iter().find(|word| !matches!(word.constant(), Some("--" | "-l" | "-p")))
-            && rest.len() > 1
-            && action.constant() != Some("-")
-        {
-            self.shell_text(action, &Stream::unknown());
-        }
-        Stream::empty()
-    }
-
-    fn test_builtin(&mut self, rest: &[Word]) -> Stream {
-        for word in rest {
-            // An index inside a name is evaluated, substitutions included.
-            let text = word.shown();
-            if text.contains("[$(") || text.contains("[`") {
-                self.unknown(UnknownKind::Code, Effect::Execute, format!("the test of `{text}` may run a command"));
-            }
-        }
-        Stream::empty()
+        _ => Cow::Borrowed(rest),
     }
 }

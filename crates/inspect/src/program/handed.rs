@@ -37,6 +37,7 @@ impl Machine<'_> {
                 break;
             }
             self.assign_variable(&name, crate::machine::Variable::Scalar(value));
+            self.scope.mark(&name, 'x', true);
             rest = more;
         }
         // `watch 'a | b'`: one word that is a line.
@@ -165,6 +166,7 @@ impl Machine<'_> {
                 Part::Hole { name, .. } => {
                     let variable = format!("COUNTERSIGN_{i}");
                     self.scope.set(&variable, Variable::Scalar(Word::hole(name.as_str())));
+                    self.scope.mark(&variable, 'x', true);
                     text.push_str(&format!("${{{variable}}}"));
                 }
             }

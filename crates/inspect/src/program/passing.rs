@@ -185,6 +185,7 @@ impl Machine<'_> {
         file.push(Part::Glob('*'));
         let before = self.scope.clone();
         self.scope.set("FILE", Variable::Scalar(file));
+        self.scope.mark("FILE", 'x', true);
         let entry = crate::catalogue::entry("split")?;
         let out = self.catalogued(entry, name, rest, stdin);
         self.scope = before;

@@ -1,5 +1,7 @@
 //! Programs whose arguments are a language of their own.
 
+use std::rc::Rc;
+
 use countersign_plan::tool::Effect;
 
 use crate::code::Language;
@@ -180,28 +182,23 @@ impl Machine<'_> {
         }
         if inline {
             let Some((text, parameters)) = rest.split_first() else { return Stream::empty() };
-            let before = self.scope.clone();
-            self.scope.parameters_known = !parameters.iter().any(Word::is_many);
-            self.scope.parameters = if parameters.is_empty() { vec![Word::text(name)] } else { parameters.to_vec() };
-            let out = self.shell_text(text, stdin);
-            self.scope = before;
-            return out;
+            let parameters = if parameters.is_empty() { vec![Word::text(name)] } else { parameters.to_vec() };
+            self.scope.parameters = Rc::new(parameters);
+            self.scope.parameters_known = true;
+            return self.shell_text(text, stdin);
         }
         let is_input = |word: &Word| matches!(word.constant(), Some("-" | "/dev/stdin"));
         if !from_input && rest.first().is_some_and(|word| !is_input(word)) {
             return self.script_file(Language::Shell, rest, stdin);
         }
-        let before = self.scope.clone();
-        if from_input {
-            self.scope.parameters_known = !rest.iter().any(Word::is_many);
-            self.scope.parameters = std::iter::once(Word::text(name)).chain(rest.iter().cloned()).collect();
-        }
+        let parameters = if from_input { rest } else { &[] };
+        self.scope.parameters = Rc::new(std::iter::once(Word::text(name)).chain(parameters.iter().cloned()).collect());
+        self.scope.parameters_known = true;
         // Of a pipe that a coprocess or a name holds, the other end gets the answers.
         if stdin.remote && (interactive || stdin.sources.contains(super::grave::PIPE)) {
             self.find(FindingKind::ReverseShell, format!("`{name}` takes its orders from another machine"));
         }
         let mut out = self.input_code(Language::Shell, stdin);
-        self.scope = before;
         // What is written to a named pipe while it is read comes from whoever reads the answers.
         if interactive || stdin.sources.contains(super::grave::PIPE) {
             out.sources.insert(ANSWERS.to_owned());
@@ -215,10 +212,17 @@ impl Machine<'_> {
             let text = word.shown();
             i += 1;
             match text.as_str() {
-                "-i" | "-" | "--ignore-environment" | "-0" | "--null" | "-v" | "--debug" | "--" => {}
+                "-i" | "-" | "--ignore-environment" => {
+                    self.scope.export_nothing();
+                    let inherited: Vec<String> = self.context.env.keys().cloned().collect();
+                    inherited.iter().for_each(|name| self.scope.set(name, Variable::Unset));
+                }
+                "-0" | "--null" | "-v" | "--debug" | "--" => {}
                 "-u" | "--unset" | "-C" | "--chdir" => {
                     if text.starts_with("-C") || text == "--chdir" {
                         self.scope.change_folder(rest.get(i).map(|to| self.paths(to)).unwrap_or_default());
+                    } else if let Some(name) = rest.get(i).and_then(Word::constant) {
+                        self.scope.set(name, Variable::Unset);
                     }
                     i += 1;
                 }
@@ -242,6 +246,7 @@ impl Machine<'_> {
                 _ => match word.split_once('=') {
                     Some((name, value)) if !name.shown().contains('/') => {
                         self.assign_variable(&name.shown(), Variable::Scalar(value));
+                        self.scope.mark(&name.shown(), 'x', true);
                     }
                     Some(_) | None => return self.start(rest.get(i - 1..).unwrap_or_default().to_vec(), stdin.clone()),
                 },

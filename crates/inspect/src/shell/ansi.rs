@@ -118,18 +118,20 @@ pub(crate) fn printf(format: &str, arguments: &[String]) -> Option<String> {
                 out.push(c);
                 continue;
             }
-            while chars.peek().is_some_and(|c| c.is_ascii_digit() || matches!(c, '-' | '.' | '+' | '#' | ' ')) {
-                chars.next();
+            let mut shape = String::new();
+            while let Some(c) = chars.next_if(|c| c.is_ascii_digit() || matches!(c, '-' | '.' | '+' | '#' | ' ')) {
+                shape.push(c);
             }
+            let mut text = || arguments.next().map_or("", String::as_str);
             match chars.next()? {
                 '%' => out.push('%'),
-                's' => out.push_str(arguments.next().map_or("", String::as_str)),
-                'b' => out.push_str(&escapes(arguments.next().map_or("", String::as_str), true)),
-                'c' => out.extend(arguments.next().and_then(|a| a.chars().next())),
-                'd' | 'i' | 'u' => out.push_str(&number(arguments.next().map_or("0", String::as_str))?.to_string()),
-                'x' => out.push_str(&format!("{:x}", number(arguments.next().map_or("0", String::as_str))?)),
-                'X' => out.push_str(&format!("{:X}", number(arguments.next().map_or("0", String::as_str))?)),
-                'o' => out.push_str(&format!("{:o}", number(arguments.next().map_or("0", String::as_str))?)),
+                's' => out.push_str(&shaped(text(), &shape)?),
+                'b' => out.push_str(&shaped(&escapes(text(), true), &shape)?),
+                'c' => out.push_str(&shaped(&text().chars().take(1).collect::<String>(), &shape)?),
+                'd' | 'i' | 'u' => out.push_str(&digits_shaped(&number(text())?.to_string(), &shape)?),
+                'x' => out.push_str(&digits_shaped(&format!("{:x}", number(text())?), &shape)?),
+                'X' => out.push_str(&digits_shaped(&format!("{:X}", number(text())?), &shape)?),
+                'o' => out.push_str(&digits_shaped(&format!("{:o}", number(text())?), &shape)?),
                 _ => return None,
             }
         }
@@ -140,7 +142,38 @@ pub(crate) fn printf(format: &str, arguments: &[String]) -> Option<String> {
     None
 }
 
+/// The widest that a directive makes a text.
+const MAX_WIDTH: usize = 256;
+
+/// A text as `%-WIDTH.LENGTHs` has it (POSIX XBD 5, "File Format Notation").
+fn shaped(text: &str, shape: &str) -> Option<String> {
+    let (width, length) = shape.split_once('.').map_or((shape, None), |(width, length)| (width, Some(length)));
+    let parse = |text: &str| if text.is_empty() { Some(0) } else { text.parse::<usize>().ok() };
+    let text: String = match length {
+        Some(length) => text.chars().take(parse(length)?).collect(),
+        None => text.to_owned(),
+    };
+    let left = width.starts_with('-');
+    let width = parse(width.trim_start_matches('-')).filter(|width| *width <= MAX_WIDTH)?;
+    Some(if left { format!("{text:<width$}") } else { format!("{text:>width$}") })
+}
+
+/// The digits of a number with zeros before them, or blanks.
+fn digits_shaped(digits: &str, shape: &str) -> Option<String> {
+    match shape.strip_prefix('0').filter(|width| !width.contains('.') && !digits.starts_with('-')) {
+        Some(width) => {
+            let width = width.parse::<usize>().ok().filter(|width| *width <= MAX_WIDTH)?;
+            Some(format!("{digits:0>width$}"))
+        }
+        None if shape.contains('.') => None,
+        None => shaped(digits, shape),
+    }
+}
+
 fn number(text: &str) -> Option<i64> {
+    if text.is_empty() {
+        return Some(0);
+    }
     if let Some(quoted) = text.strip_prefix(['\'', '"']) {
         return quoted.chars().next().map(|c| i64::from(u32::from(c)));
     }

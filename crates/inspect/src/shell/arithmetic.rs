@@ -1,9 +1,75 @@
 //! Arithmetic on constants.
 
+use std::collections::BTreeSet;
+
 use brush_parser::ast::{ArithmeticExpr, BinaryOperator, UnaryOperator};
+use countersign_plan::tool::Effect;
+
+use super::parts::is_name;
+use crate::bounded::has_room;
+use crate::inspection::UnknownKind;
+use crate::machine::{Machine, Variable, Word};
 
 /// The most characters of an expression that is computed.
 const MAX_EXPRESSION: usize = 128;
+
+/// The most names that expressions stand for.
+const MAX_NAMES: usize = 64;
+
+impl Machine<'_> {
+    /// `$((…))`: substitutions inside are followed, constants are computed.
+    pub(crate) fn arithmetic(&mut self, expr: &str) -> Word {
+        let expr = if expr.contains(['$', '`']) {
+            match self.here_document(expr).known() {
+                Some(text) => text,
+                None => return Word::hole("number"),
+            }
+        } else {
+            expr.to_owned()
+        };
+        // An index may hold a substitution of its own, and names stand for other expressions.
+        if expr.contains(['[', '`', '$']) {
+            self.unknown(UnknownKind::Value, Effect::Execute, format!("the expression `{expr}` is not followed"));
+        }
+        self.judge_names(&expr);
+        match constant(&expr) {
+            Some(n) => Word::text(n.to_string()),
+            None => Word::hole("number"),
+        }
+    }
+
+    /// A name in an expression stands for the expression that it holds, and the index in that is expanded (Bash reference manual 6.5).
+    pub(super) fn judge_names(&mut self, expr: &str) {
+        let names = |expr: &str| -> Vec<String> {
+            let words = expr.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+            words.filter(|word| is_name(word)).map(str::to_owned).collect()
+        };
+        let mut left = names(expr);
+        let mut seen = BTreeSet::new();
+        while let Some(name) = left.pop() {
+            if seen.contains(&name) || !has_room(seen.len(), MAX_NAMES) {
+                continue;
+            }
+            let held: Vec<String> = match self.scope.variable(&name) {
+                Some(Variable::Scalar(word)) => word.known().into_iter().collect(),
+                Some(Variable::Array(words)) => words.iter().filter_map(Word::known).collect(),
+                Some(Variable::Unset | Variable::Unknown) | None => Vec::new(),
+            };
+            for text in held {
+                self.judge_index(&text);
+                left.extend(names(&text));
+            }
+            seen.insert(name);
+        }
+    }
+
+    /// An index inside a name is expanded, substitutions included.
+    pub(crate) fn judge_index(&mut self, text: &str) {
+        if text.split_once('[').is_some_and(|(_, index)| index.contains("$(") || index.contains('`')) {
+            self.unknown(UnknownKind::Code, Effect::Execute, format!("the index in `{text}` may run a command"));
+        }
+    }
+}
 
 /// The value of an expression without names.
 pub(crate) fn constant(expr: &str) -> Option<i64> {

@@ -2,22 +2,16 @@
 //! (POSIX.1-2024 XCU 2.6; Bash reference manual 3.5). What is constant is computed; the rest becomes a hole.
 
 use brush_parser::ParserOptions;
-use brush_parser::word::{
-    BraceExpressionMember, BraceExpressionOrText, TildeExpr, WordPiece, WordPieceWithSource, parse,
-    parse_brace_expansions, parse_heredoc,
-};
+use brush_parser::word::{TildeExpr, WordPiece, WordPieceWithSource, parse, parse_heredoc};
 use countersign_plan::tool::Effect;
 
-use super::{ansi, arithmetic};
+use super::{ansi, parts};
 use crate::inspection::{Build as _, UnknownKind};
 use crate::machine::{Machine, Part, Stream, Variable, Word};
 use crate::path;
 
 /// The most words that one word may become.
-const MAX_FIELDS: usize = 512;
-
-/// The most braces inside of each other.
-const MAX_BRACES: usize = 6;
+pub(super) const MAX_FIELDS: usize = 512;
 
 /// The most decoded texts that are remembered.
 const MAX_DECODED: usize = 16;
@@ -173,6 +167,9 @@ impl Machine<'_> {
             // `"$@"` stays several words.
             WordPiece::ParameterExpansion(expr) => {
                 let values = self.parameter(expr);
+                if parts::is_joined(expr) {
+                    return self.joined(&values, out);
+                }
                 let mut values = values.into_iter().peekable();
                 while let Some(value) = values.next() {
                     self.emit(&value, true, out);
@@ -238,7 +235,24 @@ impl Machine<'_> {
         }
     }
 
-    fn separators(&self) -> String {
+    /// `"$*"`: one word, with the first character of `IFS` between those that it is made of (Bash reference manual 3.4.2).
+    fn joined(&mut self, values: &[Word], out: &mut Fields) {
+        let known = match self.scope.variable("IFS") {
+            None | Some(Variable::Unset) => Some(" ".to_owned()),
+            Some(Variable::Scalar(word)) => word.known().map(|text| text.chars().take(1).collect()),
+            Some(Variable::Array(_) | Variable::Unknown) => None,
+        };
+        for (i, value) in values.iter().enumerate() {
+            match &known {
+                Some(between) if i > 0 => out.text(between),
+                None if i > 0 => out.push(Part::Hole { name: "IFS".to_owned(), many: false }),
+                Some(_) | None => {}
+            }
+            self.emit(&value.alone(), true, out);
+        }
+    }
+
+    pub(crate) fn separators(&self) -> String {
         match self.scope.variable("IFS") {
             Some(Variable::Scalar(word)) => word.known().unwrap_or_else(|| " \t\n".to_owned()),
             Some(Variable::Array(_) | Variable::Unset | Variable::Unknown) | None => " \t\n".to_owned(),
@@ -267,14 +281,16 @@ impl Machine<'_> {
 
     /// What a command writes, as the value of `$(…)`.
     fn substitute(&mut self, command: &str, quoted: bool) -> Vec<Word> {
-        let before = self.scope.clone();
         let decodes = std::mem::take(&mut self.decodes);
         // What it reads it has read before anything is opened for writing.
         let inputs = std::mem::take(&mut self.inputs);
-        let mut stream = self.nested(command);
+        // Bash does not go by `set -e` there (reference manual 3.7.3).
+        let mut stream = self.apart(|machine| {
+            machine.scope.errexit = false;
+            machine.nested(command)
+        });
         self.inputs = inputs;
         stream.decoded |= std::mem::replace(&mut self.decodes, decodes);
-        self.scope = before;
         if stream.text.is_none() && self.origins.len() < MAX_FIELDS {
             let origin = Stream { listing: Vec::new(), ..stream.clone() };
             self.origins.insert(format!("({})", shorten(command)), origin);
@@ -315,49 +331,6 @@ impl Machine<'_> {
         let wide = |own: &String| own == folder || path::is_below(own, folder);
         let wide = folder.is_empty() || wide(&self.context.cwd) || wide(&self.context.home);
         (!wide && !folder.contains('$')).then(|| Word::text(folder).all_below())
-    }
-
-    /// `$((…))`: substitutions inside are followed, constants are computed.
-    pub(crate) fn arithmetic(&mut self, expr: &str) -> Word {
-        let expr = if expr.contains(['$', '`']) {
-            match self.here_document(expr).known() {
-                Some(text) => text,
-                None => return Word::hole("number"),
-            }
-        } else {
-            expr.to_owned()
-        };
-        // An index may hold a substitution of its own, and names stand for other expressions.
-        if expr.contains(['[', '`', '$']) {
-            self.unknown(UnknownKind::Value, Effect::Execute, format!("the expression `{expr}` is not followed"));
-        }
-        match arithmetic::constant(&expr) {
-            Some(n) => Word::text(n.to_string()),
-            None => Word::hole("number"),
-        }
-    }
-
-    /// The texts that brace expansion makes of a word.
-    fn braces(&mut self, raw: &str) -> Vec<String> {
-        if !raw.contains('{') || !(raw.contains(',') || raw.contains("..")) {
-            return vec![raw.to_owned()];
-        }
-        // The parser tries each brace that it meets inside of another one again and again.
-        if brace_depth(raw) > MAX_BRACES {
-            self.out.too_much("a word nests more braces than are followed");
-            return vec![raw.to_owned()];
-        }
-        match parse_brace_expansions(raw, &options()) {
-            Ok(Some(parts)) => {
-                let mut left = MAX_FIELDS;
-                let out = alternatives(&parts, &mut left);
-                if left == 0 || !self.produce(out.iter().map(String::len).sum()) {
-                    self.out.too_much("a brace expansion makes more words than are followed");
-                }
-                out
-            }
-            Ok(None) | Err(_) => vec![raw.to_owned()],
-        }
     }
 }
 
@@ -401,66 +374,6 @@ fn is_moment(command: &str) -> bool {
         }
         _ => false,
     }
-}
-
-/// How many braces are open at one place.
-fn brace_depth(raw: &str) -> usize {
-    let (mut depth, mut deepest) = (0_usize, 0);
-    for byte in raw.bytes() {
-        match byte {
-            b'{' => depth += 1,
-            b'}' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        deepest = deepest.max(depth);
-    }
-    deepest
-}
-
-/// Every combination of the parts.
-fn alternatives(parts: &[BraceExpressionOrText], left: &mut usize) -> Vec<String> {
-    let mut out = vec![String::new()];
-    for part in parts {
-        let choices = match part {
-            BraceExpressionOrText::Text(text) => vec![text.clone()],
-            BraceExpressionOrText::Expr(members) => members.iter().flat_map(|m| member(m, left)).collect(),
-        };
-        if out.len().saturating_mul(choices.len()) > *left {
-            *left = 0;
-            return out;
-        }
-        out = out.iter().flat_map(|head| choices.iter().map(move |tail| format!("{head}{tail}"))).collect();
-    }
-    out
-}
-
-fn member(member: &BraceExpressionMember, left: &mut usize) -> Vec<String> {
-    match member {
-        BraceExpressionMember::Child(parts) => alternatives(parts, left),
-        BraceExpressionMember::NumberSequence { start, end, increment } => {
-            sequence(*start, *end, *increment, *left, left).into_iter().map(|n| n.to_string()).collect()
-        }
-        BraceExpressionMember::CharSequence { start, end, increment } => {
-            let (a, b) = (i64::from(u32::from(*start)), i64::from(u32::from(*end)));
-            sequence(a, b, *increment, *left, left)
-                .into_iter()
-                .filter_map(|n| u32::try_from(n).ok().and_then(char::from_u32))
-                .map(String::from)
-                .collect()
-        }
-    }
-}
-
-fn sequence(start: i64, end: i64, increment: i64, most: usize, left: &mut usize) -> Vec<i64> {
-    let step = increment.unsigned_abs().max(1);
-    let count = start.abs_diff(end) / step + 1;
-    if count > most as u64 {
-        *left = 0;
-        return vec![start, end];
-    }
-    let step = i64::try_from(step).unwrap_or(1);
-    let step = if start <= end { step } else { -step };
-    (0..count).filter_map(|i| i64::try_from(i).ok()?.checked_mul(step)?.checked_add(start)).collect()
 }
 
 /// Whether a character of a word stands for itself wherever it stands.

@@ -5,6 +5,8 @@ use brush_parser::word::{
 };
 use countersign_plan::tool::Effect;
 
+use super::matched::{self, Cut};
+use super::parts::{capitalise, is_any, is_name, is_several, many, name_of, part_of, parts_of, slice};
 use super::{ansi, pattern};
 use crate::inspection::UnknownKind;
 use crate::machine::{Machine, Part, Variable, Word};
@@ -18,14 +20,37 @@ const PROCESS: &str = "31415";
 impl Machine<'_> {
     /// The words that a parameter expansion yields: none where it is unset, several for `$@` and arrays.
     pub(crate) fn parameter(&mut self, expr: &ParameterExpr) -> Vec<Word> {
+        match self.pointed_at(expr) {
+            Ok(Some(expr)) => self.direct(&expr),
+            Ok(None) => self.direct(expr),
+            Err(hole) => vec![hole],
+        }
+    }
+
+    /// `${!x…}` as the same of the parameter that `x` names, or what it yields where that is not known.
+    fn pointed_at(&mut self, expr: &ParameterExpr) -> Result<Option<ParameterExpr>, Word> {
+        if let ParameterExpr::Parameter { indirect: false, .. } = expr {
+            return Ok(None);
+        }
+        let mut expr = expr.clone();
+        let Some((parameter, indirect)) = parts_of(&mut expr).filter(|(_, indirect)| **indirect) else {
+            return Ok(None);
+        };
+        let hole = Word::holes(format!("!{}", name_of(parameter)));
+        let found = self.lookup(parameter);
+        let [word] = found.as_slice() else { return Err(hole) };
+        let Some(name) = word.constant().filter(|name| is_name(name)) else {
+            self.judge_index(&word.shown());
+            return Err(hole);
+        };
+        *parameter = Parameter::Named(name.to_owned());
+        *indirect = false;
+        Ok(Some(expr))
+    }
+
+    fn direct(&mut self, expr: &ParameterExpr) -> Vec<Word> {
         match expr {
-            ParameterExpr::Parameter { parameter, indirect: false } => self.lookup(parameter),
-            ParameterExpr::Parameter { parameter, indirect: true } => {
-                match self.lookup(parameter).first().and_then(Word::constant).map(str::to_owned) {
-                    Some(name) => self.variable_words(&name),
-                    None => vec![Word::hole(format!("!{}", name_of(parameter)))],
-                }
-            }
+            ParameterExpr::Parameter { parameter, .. } => self.lookup(parameter),
             ParameterExpr::UseDefaultValues { parameter, test_type, default_value, .. } => {
                 self.default(parameter, test_type, default_value.as_deref(), false)
             }
@@ -54,22 +79,26 @@ impl Machine<'_> {
             }
             ParameterExpr::ParameterLength { parameter, .. } => {
                 let known = self.lookup(parameter);
+                if is_several(parameter) {
+                    let count = Self::count(&known).map(|n| Word::text(n.to_string()));
+                    return vec![count.unwrap_or_else(|| Word::hole("length"))];
+                }
                 match known.first().and_then(Word::constant) {
                     Some(text) if known.len() == 1 => vec![Word::text(text.chars().count().to_string())],
                     Some(_) | None => vec![Word::hole("length")],
                 }
             }
             ParameterExpr::RemoveSmallestSuffixPattern { parameter, pattern, .. } => {
-                self.remove(parameter, pattern.as_deref(), pattern::smallest_suffix)
+                self.remove(parameter, pattern.as_deref(), Cut::SmallestSuffix)
             }
             ParameterExpr::RemoveLargestSuffixPattern { parameter, pattern, .. } => {
-                self.remove(parameter, pattern.as_deref(), pattern::largest_suffix)
+                self.remove(parameter, pattern.as_deref(), Cut::LargestSuffix)
             }
             ParameterExpr::RemoveSmallestPrefixPattern { parameter, pattern, .. } => {
-                self.remove(parameter, pattern.as_deref(), pattern::smallest_prefix)
+                self.remove(parameter, pattern.as_deref(), Cut::SmallestPrefix)
             }
             ParameterExpr::RemoveLargestPrefixPattern { parameter, pattern, .. } => {
-                self.remove(parameter, pattern.as_deref(), pattern::largest_prefix)
+                self.remove(parameter, pattern.as_deref(), Cut::LargestPrefix)
             }
             ParameterExpr::Substring { parameter, offset, length, .. } => {
                 let offset = self.arithmetic(&offset.value);
@@ -78,16 +107,16 @@ impl Machine<'_> {
             }
             ParameterExpr::Transform { parameter, op, .. } => self.transform(parameter, op),
             ParameterExpr::UppercasePattern { parameter, pattern, .. } if is_any(pattern) => {
-                self.map(parameter, |text| text.to_uppercase())
+                self.spelled_anew(parameter, |text| text.to_uppercase())
             }
             ParameterExpr::LowercasePattern { parameter, pattern, .. } if is_any(pattern) => {
-                self.map(parameter, |text| text.to_lowercase())
+                self.spelled_anew(parameter, |text| text.to_lowercase())
             }
             ParameterExpr::UppercaseFirstChar { parameter, pattern, .. } if is_any(pattern) => {
-                self.map(parameter, |text| capitalise(text, char::to_ascii_uppercase))
+                self.spelled_anew(parameter, |text| capitalise(text, char::to_ascii_uppercase))
             }
             ParameterExpr::LowercaseFirstChar { parameter, pattern, .. } if is_any(pattern) => {
-                self.map(parameter, |text| capitalise(text, char::to_ascii_lowercase))
+                self.spelled_anew(parameter, |text| capitalise(text, char::to_ascii_lowercase))
             }
             ParameterExpr::ReplaceSubstring { parameter, pattern, replacement, match_kind, .. } => {
                 self.replace(parameter, pattern, replacement.as_deref(), match_kind)
@@ -108,7 +137,7 @@ impl Machine<'_> {
     pub(crate) fn variable_word(&self, name: &str) -> Option<Word> {
         match self.scope.variable(name) {
             Some(Variable::Scalar(word)) => Some(word.clone()),
-            Some(Variable::Array(words)) => Some(words.first().cloned().unwrap_or_default()),
+            Some(Variable::Array(words)) => Some(self.nth(words, 0, name).pop().unwrap_or_default()),
             Some(Variable::Unset) => None,
             Some(Variable::Unknown) => Some(Word::hole(name)),
             None => self.inherited(name),
@@ -153,35 +182,38 @@ impl Machine<'_> {
         match parameter {
             Parameter::Named(name) => self.variable_words(name),
             Parameter::Positional(n) => {
-                let n = usize::try_from(*n).unwrap_or(usize::MAX);
-                match self.scope.parameters.get(n) {
-                    Some(word) => vec![word.clone()],
-                    None if self.scope.parameters_known => Vec::new(),
-                    None => vec![Word::hole(n.to_string())],
-                }
-            }
-            Parameter::Special(SpecialParameter::AllPositionalParameters { .. }) => {
-                if self.scope.parameters_known {
-                    self.scope.parameters.iter().skip(1).cloned().collect()
+                let place = usize::try_from(*n).unwrap_or(usize::MAX);
+                if place == 0 || self.scope.parameters_known {
+                    self.nth(&self.scope.parameters, place, &n.to_string())
                 } else {
-                    vec![many("@")]
+                    vec![Word::hole(n.to_string())]
                 }
             }
+            Parameter::Special(SpecialParameter::AllPositionalParameters { .. }) => self.all_parameters(),
             Parameter::Special(SpecialParameter::ShellName) => {
                 vec![self.scope.parameters.first().cloned().unwrap_or_default()]
             }
             // Some number that nobody chose, the same wherever it stands.
             Parameter::Special(SpecialParameter::ProcessId) => vec![Word::text(PROCESS)],
+            Parameter::Special(special @ SpecialParameter::PositionalParameterCount) => {
+                let count = Self::count(&self.scope.parameters).filter(|_| self.scope.parameters_known);
+                vec![count.map_or_else(|| Word::hole(special.to_string()), |n| Word::text((n - 1).to_string()))]
+            }
             Parameter::Special(
-                special @ (SpecialParameter::PositionalParameterCount
-                | SpecialParameter::LastExitStatus
+                special @ (SpecialParameter::LastExitStatus
                 | SpecialParameter::CurrentOptionFlags
                 | SpecialParameter::LastBackgroundProcessId),
             ) => vec![Word::hole(special.to_string())],
             Parameter::NamedWithIndex { name, index } => {
-                let index = self.arithmetic(index).constant().and_then(|i| i.parse::<usize>().ok());
+                let index = self.arithmetic(index).constant().and_then(|i| i.parse::<i64>().ok());
                 match (self.scope.variable(name), index) {
-                    (Some(Variable::Array(words)), Some(i)) => words.get(i).cloned().into_iter().collect(),
+                    (Some(Variable::Array(words)), Some(i)) => {
+                        let from_end = |back: i64| {
+                            Self::count(words).and_then(|n| n.checked_add_signed(isize::try_from(back).ok()?))
+                        };
+                        let i = usize::try_from(i).ok().or_else(|| from_end(i));
+                        i.map_or_else(|| vec![Word::hole(name.clone())], |i| self.nth(words, i, name))
+                    }
                     (Some(Variable::Scalar(word)), Some(0)) => vec![word.clone()],
                     _ => vec![Word::hole(name.clone())],
                 }
@@ -232,33 +264,57 @@ impl Machine<'_> {
         vec![value]
     }
 
-    fn map(&mut self, parameter: &Parameter, change: impl Fn(&str) -> String) -> Vec<Word> {
+    /// What becomes of each constant word, and of each that stands for names of files.
+    fn map(
+        &mut self,
+        parameter: &Parameter,
+        change: impl Fn(&str) -> String,
+        of_names: impl Fn(&Word) -> Option<Word>,
+    ) -> Vec<Word> {
         let name = name_of(parameter);
         self.lookup(parameter)
             .iter()
             .map(|word| match word.constant() {
                 Some(text) => Word::text(change(text)),
-                // Of names that match a pattern some part is left, whatever it is.
                 None if word.is_pattern() && !word.has_hole() => {
-                    let mut any = Word::default();
-                    any.push(Part::Glob('*'));
-                    any
+                    of_names(word).unwrap_or_else(|| Word::hole(name.clone()))
                 }
-                None => Word::hole(name.clone()),
+                None => part_of(word, &name),
             })
             .collect()
     }
 
-    fn remove(&mut self, parameter: &Parameter, raw: Option<&str>, cut: fn(&str, &str) -> String) -> Vec<Word> {
-        let Some(pattern) = raw.map_or_else(|| Some(String::new()), |raw| self.single_pattern(raw)) else {
-            return vec![Word::hole(name_of(parameter))];
-        };
-        self.map(parameter, |text| cut(text, &pattern))
+    /// The same letters, large or small.
+    fn spelled_anew(&mut self, parameter: &Parameter, change: impl Fn(&str) -> String) -> Vec<Word> {
+        self.map(parameter, &change, |word| Some(matched::changed(word, &change)))
     }
 
-    /// A pattern as written after quotes are removed, with glob characters kept; `None` where it is not known.
+    fn remove(&mut self, parameter: &Parameter, raw: Option<&str>, cut: Cut) -> Vec<Word> {
+        let Some(pattern) = raw.map_or_else(|| Some(String::new()), |raw| self.single_pattern(raw)) else {
+            return self.hole_of(parameter);
+        };
+        self.map(parameter, |text| cut.of(text, &pattern), |word| matched::cut(word, &pattern, cut))
+    }
+
+    /// A part of a parameter of which nothing is known; where it comes from is.
+    fn hole_of(&mut self, parameter: &Parameter) -> Vec<Word> {
+        let name = name_of(parameter);
+        let found = self.lookup(parameter);
+        vec![
+            found
+                .iter()
+                .find(|word| word.has_hole())
+                .map_or_else(|| Word::hole(name.as_str()), |word| part_of(word, &name)),
+        ]
+    }
+
+    /// A pattern as written after quotes are removed, with glob characters kept; `None` where it is not known, or where quotes or the signs
+    /// of extended patterns (Bash reference manual 3.5.8.1) make something else of it.
     fn single_pattern(&mut self, raw: &str) -> Option<String> {
-        self.single(raw).known()
+        let pattern = self.single(raw).known()?;
+        let quoted = raw.contains(['\\', '\'', '"']) && pattern.contains(['*', '?', '[']);
+        let extended = ["?(", "*(", "+(", "@(", "!("].iter().any(|sign| pattern.contains(sign));
+        (!quoted && !extended).then_some(pattern)
     }
 
     fn replace(
@@ -276,7 +332,8 @@ impl Machine<'_> {
                 if pattern.contains(['*', '?', '[']) {
                     return self.map_known(parameter, |text| pattern::replace(text, &pattern, &new, kind));
                 }
-                self.map(parameter, |text| match kind {
+                let of_names = |word: &Word| matched::replaced(word, &pattern, &new);
+                let change = |text: &str| match kind {
                     SubstringMatchKind::Anywhere => text.replace(&pattern, &new),
                     SubstringMatchKind::FirstOccurrence => text.replacen(&pattern, &new, 1),
                     SubstringMatchKind::Prefix => {
@@ -285,16 +342,19 @@ impl Machine<'_> {
                     SubstringMatchKind::Suffix => {
                         text.strip_suffix(&pattern).map_or_else(|| text.to_owned(), |head| format!("{head}{new}"))
                     }
-                })
+                };
+                self.map(parameter, change, of_names)
             }
-            _ => vec![Word::hole(name_of(parameter))],
+            _ => self.hole_of(parameter),
         }
     }
 
     fn map_known(&mut self, parameter: &Parameter, change: impl Fn(&str) -> Option<String>) -> Vec<Word> {
         self.lookup(parameter)
             .iter()
-            .map(|word| word.constant().and_then(&change).map_or_else(|| Word::hole(name_of(parameter)), Word::text))
+            .map(|word| {
+                word.constant().and_then(&change).map_or_else(|| part_of(word, &name_of(parameter)), Word::text)
+            })
             .collect()
     }
 
@@ -302,19 +362,14 @@ impl Machine<'_> {
         let number = |word: &Word| word.constant().and_then(|n| n.parse::<i64>().ok());
         let (offset, length) = (number(offset), length.map(number));
         let words = self.lookup(parameter);
-        let several = matches!(
-            parameter,
-            Parameter::NamedWithAllIndices { .. }
-                | Parameter::Special(SpecialParameter::AllPositionalParameters { .. })
-        );
-        let [word] = words.as_slice() else { return if words.is_empty() { words } else { vec![many("slice")] } };
-        if several {
-            return vec![many("slice")];
+        if is_several(parameter) {
+            return slice(parameter, words, offset.filter(|_| length != Some(None)), length.flatten());
         }
+        let [word] = words.as_slice() else { return if words.is_empty() { words } else { vec![many("slice")] } };
         // A part of the name of a file that is there leads nowhere else.
-        let hole = || match word.is_pattern() && !word.has_hole() {
-            true => vec![Word::pattern("*")],
-            false => vec![Word::hole(name_of(parameter))],
+        let hole = || match matched::part_of(word, "").filter(|_| word.is_pattern() && !word.has_hole()) {
+            Some(part) => vec![part],
+            None => vec![part_of(word, &name_of(parameter))],
         };
         let Some(start) = offset else { return hole() };
         // The beginning of a word may be known where its end is not.
@@ -338,12 +393,14 @@ impl Machine<'_> {
 
     fn transform(&mut self, parameter: &Parameter, op: &ParameterTransformOp) -> Vec<Word> {
         match op {
-            ParameterTransformOp::ToUpperCase => self.map(parameter, str::to_uppercase),
-            ParameterTransformOp::ToLowerCase => self.map(parameter, str::to_lowercase),
+            ParameterTransformOp::ToUpperCase => self.spelled_anew(parameter, str::to_uppercase),
+            ParameterTransformOp::ToLowerCase => self.spelled_anew(parameter, str::to_lowercase),
             ParameterTransformOp::CapitalizeInitial => {
-                self.map(parameter, |text| capitalise(text, char::to_ascii_uppercase))
+                self.spelled_anew(parameter, |text| capitalise(text, char::to_ascii_uppercase))
             }
-            ParameterTransformOp::ExpandEscapeSequences => self.map(parameter, |text| ansi::escapes(text, false)),
+            ParameterTransformOp::ExpandEscapeSequences => {
+                self.map(parameter, |text| ansi::escapes(text, false), |_| None)
+            }
             ParameterTransformOp::PromptExpand => {
                 self.unknown(
                     UnknownKind::Code,
@@ -358,25 +415,4 @@ impl Machine<'_> {
             | ParameterTransformOp::ToAttributeFlags => vec![Word::hole(name_of(parameter))],
         }
     }
-}
-
-/// A parameter's name, without the signs around it.
-fn name_of(parameter: &Parameter) -> String {
-    parameter.to_string().trim_matches(['$', '{', '}']).to_owned()
-}
-
-/// Whether a pattern of characters is left out, which stands for any.
-fn is_any(pattern: &Option<String>) -> bool {
-    pattern.as_deref().is_none_or(str::is_empty)
-}
-
-fn many(name: &str) -> Word {
-    let mut word = Word::default();
-    word.push(Part::Hole { name: name.to_owned(), many: true });
-    word
-}
-
-fn capitalise(text: &str, change: fn(&char) -> char) -> String {
-    let mut chars = text.chars();
-    chars.next().map_or_else(String::new, |first| std::iter::once(change(&first)).chain(chars).collect())
 }

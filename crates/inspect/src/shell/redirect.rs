@@ -26,11 +26,11 @@ impl Machine<'_> {
     /// Standard input and the targets of standard output after some redirections.
     pub(crate) fn redirects<'a>(
         &mut self,
-        list: impl Iterator<Item = &'a IoRedirect>,
+        list: impl Iterator<Item = &'a IoRedirect> + Clone,
         mut stdin: Stream,
     ) -> (Stream, Vec<Target>) {
         let mut targets = Vec::new();
-        for redirect in list {
+        for redirect in list.clone() {
             match redirect {
                 IoRedirect::HereDocument(fd, document) => {
                     let word = if document.requires_expansion {
@@ -45,11 +45,19 @@ impl Machine<'_> {
                     let given = Stream { text, ..self.origin_of(&word) };
                     // `3<<END`: a file by the name of its descriptor; what reads it by `<&3` takes it for its input.
                     self.keep_open(*fd, &given);
-                    stdin = given;
+                    if matches!(fd, None | Some(0))
+                        || fd.is_some_and(|fd| list.clone().any(|other| reads_from(other, fd)))
+                    {
+                        stdin = given;
+                    }
                 }
-                IoRedirect::HereString(_, word) => {
+                IoRedirect::HereString(fd, word) => {
                     let word = self.single(&word.value);
-                    stdin = Stream { text: word.constant().map(|t| format!("{t}\n")), ..self.origin_of(&word) };
+                    let given = Stream { text: word.constant().map(|t| format!("{t}\n")), ..self.origin_of(&word) };
+                    self.keep_open(*fd, &given);
+                    if matches!(fd, None | Some(0)) {
+                        stdin = given;
+                    }
                 }
                 IoRedirect::OutputAndError(word, append) => {
                     let path = self.single(&word.value);
@@ -96,6 +104,9 @@ impl Machine<'_> {
                 if standard {
                     targets.push(Target::File { path, append });
                 } else {
+                    if let Some(fd @ 3..) = fd {
+                        self.standing.open(fd, Target::File { path: path.clone(), append: true });
+                    }
                     self.write_file(&path, Stream::unknown(), append);
                 }
             }
@@ -114,6 +125,8 @@ impl Machine<'_> {
                 } else if is_fd && matches!(kind, IoFileRedirectKind::DuplicateInput) {
                     let kept = self.files.get(&format!("/dev/fd/{}", text.trim_end_matches('-'))).cloned();
                     *stdin = kept.unwrap_or_else(|| stdin.clone());
+                } else if is_fd && standard {
+                    targets.extend(self.standing.target(text.trim_end_matches('-')).cloned());
                 } else if !is_fd {
                     if matches!(kind, IoFileRedirectKind::DuplicateInput) {
                         *stdin = self.read_file(&path);
@@ -126,10 +139,18 @@ impl Machine<'_> {
                 self.single(&word.value);
             }
             (_, IoFileRedirectTarget::ProcessSubstitution(ProcessSubstitutionKind::Read, subshell)) => {
-                *stdin = self.subshell(subshell, &Stream::unknown());
+                let read = self.subshell(subshell, &Stream::unknown());
+                self.keep_open(fd, &read);
+                if standard {
+                    *stdin = read;
+                }
             }
             (_, IoFileRedirectTarget::ProcessSubstitution(ProcessSubstitutionKind::Write, subshell)) => {
-                targets.push(Target::Process(Box::new(subshell.clone())));
+                let target = Target::Process(Box::new(subshell.clone()));
+                match fd {
+                    Some(fd @ 3..) => self.standing.open(fd, target),
+                    _ => targets.push(target),
+                }
             }
         }
     }
@@ -143,11 +164,9 @@ impl Machine<'_> {
     }
 
     fn subshell(&mut self, subshell: &SubshellCommand, stdin: &Stream) -> Stream {
-        let before = self.scope.clone();
         let concurrent = std::mem::replace(&mut self.concurrent, true);
-        let out = self.list(&subshell.list, stdin);
+        let out = self.apart(|machine| machine.list(&subshell.list, stdin));
         self.concurrent = concurrent;
-        self.scope = before;
         out
     }
 
@@ -241,10 +260,11 @@ impl Machine<'_> {
             self.emptied_by(&out, &targets);
             return self.deliver(out, targets);
         }
-        let mut kept: Vec<(String, Option<Variable>)> = Vec::new();
+        let mut kept: Vec<(String, Option<Variable>, bool)> = Vec::new();
         for assignment in assignments {
             if let AssignmentName::VariableName(name) = &assignment.name {
-                kept.push((name.clone(), self.scope.variable(name).cloned()));
+                kept.push((name.clone(), self.scope.variable(name).cloned(), self.scope.is_exported(name)));
+                self.scope.mark(name, 'x', true);
             }
             self.assign(assignment);
         }
@@ -252,15 +272,31 @@ impl Machine<'_> {
             prefix.iter().chain(suffix).any(|item| matches!(item, CommandPrefixOrSuffixItem::IoRedirect(_)));
         let connected = self.is_connected(redirected, &targets);
         let outer = std::mem::replace(&mut self.connected, connected);
-        let out = self.run(words, stdin);
+        let lasts = words.len() == 1 && name == "exec";
+        if lasts {
+            self.keep_redirections(prefix.iter().chain(suffix), &stdin, &targets);
+        }
+        let quoted = command.word_or_name.as_ref().is_none_or(|word| word.value != name);
+        let left = self.scope.left;
+        let out = if quoted { self.run(words, stdin) } else { self.run_or_alias(words, stdin) };
+        let mut redirects = prefix.iter().chain(suffix).filter_map(|item| match item {
+            CommandPrefixOrSuffixItem::IoRedirect(redirect) => Some(redirect),
+            _ => None,
+        });
+        if redirects.any(may_fail) {
+            self.scope.left = left;
+        }
         self.connected = outer;
-        for (name, value) in kept {
+        for (name, value, exported) in kept {
             self.scope.put_back(&name, value);
+            self.scope.mark(&name, 'x', exported);
         }
         if matches!(name.as_str(), ":" | "true" | "false" | "echo" | "printf" | "cat" | "head" | "tail") {
             self.emptied_by(&out, &targets);
         }
-        let out = self.deliver(out, targets);
+        // What `exec` opens for a command is written to later on.
+        let now = targets.into_iter().filter(|target| !lasts || matches!(target, Target::File { .. })).collect();
+        let out = self.deliver(if lasts { Stream::empty() } else { out }, now);
         self.by = before;
         out
     }
@@ -295,28 +331,73 @@ impl Machine<'_> {
         let value = match &assignment.value {
             AssignmentValue::Scalar(word) => {
                 let new = self.single(&word.value);
-                if assignment.append {
-                    let mut old = self.variable_word(name).unwrap_or_default();
-                    old.append(&new);
-                    Variable::Scalar(old)
-                } else {
-                    Variable::Scalar(new)
-                }
+                if element { Variable::any_array(name) } else { self.given(name, new, assignment.append) }
             }
             AssignmentValue::Array(items) => {
-                let mut values = match self.scope.variable(name) {
-                    Some(Variable::Array(words)) if assignment.append => words.clone(),
-                    Some(_) | None => Vec::new(),
-                };
+                let mut values = if assignment.append { self.elements(name) } else { Vec::new() };
                 let mut indexed = false;
                 for (index, value) in items {
                     indexed |= index.is_some();
                     values.extend(self.fields(&value.value));
                 }
-                if indexed { Variable::Unknown } else { Variable::Array(values) }
+                if indexed || element { Variable::any_array(name) } else { Variable::Array(values) }
             }
         };
-        let value = if element { Variable::Unknown } else { value };
         self.assign_variable(name, value);
+    }
+
+    /// What `name=value` or `name+=value` makes of a variable. Of an array it is the first element (Bash reference manual 6.7).
+    pub(crate) fn given(&mut self, name: &str, new: Word, append: bool) -> Variable {
+        let new = if append {
+            let mut old = self.variable_word(name).unwrap_or_default();
+            old.append(&new);
+            old
+        } else {
+            new
+        };
+        match self.scope.variable(name) {
+            Some(Variable::Array(words)) => {
+                let one = words.first().is_some_and(|word| !word.is_many() && !word.is_pattern());
+                let rest = words.iter().skip(usize::from(one)).cloned();
+                Variable::Array(std::iter::once(new).chain(rest).collect())
+            }
+            Some(Variable::Scalar(_) | Variable::Unset | Variable::Unknown) | None => Variable::Scalar(new),
+        }
+    }
+
+    /// The elements that a variable has before others are added.
+    fn elements(&self, name: &str) -> Vec<Word> {
+        match self.scope.variable(name) {
+            Some(Variable::Array(words)) => words.clone(),
+            Some(Variable::Scalar(word)) => vec![word.clone()],
+            Some(Variable::Unset) => Vec::new(),
+            Some(Variable::Unknown) => vec![Word::holes(name)],
+            None => self.variable_word(name).map_or_else(Vec::new, |_| vec![Word::holes(name)]),
+        }
+    }
+}
+
+/// Whether a redirection takes a descriptor for standard input: `<&3`.
+fn reads_from(redirect: &IoRedirect, fd: i32) -> bool {
+    let IoRedirect::File(None | Some(0), IoFileRedirectKind::DuplicateInput, target) = redirect else { return false };
+    match target {
+        IoFileRedirectTarget::Fd(from) => *from == fd,
+        IoFileRedirectTarget::Filename(word) | IoFileRedirectTarget::Duplicate(word) => word.value == fd.to_string(),
+        IoFileRedirectTarget::ProcessSubstitution(..) => false,
+    }
+}
+
+/// Whether a redirection may fail, so that what it stands at does not run (POSIX XCU 2.8.1).
+pub(super) fn may_fail(redirect: &IoRedirect) -> bool {
+    let plain =
+        |word: &brush_parser::ast::Word| matches!(word.value.as_str(), "/dev/null" | "0" | "1" | "2" | "&1" | "&2");
+    match redirect {
+        IoRedirect::HereDocument(..) | IoRedirect::HereString(..) => false,
+        IoRedirect::OutputAndError(word, _) => !plain(word),
+        IoRedirect::File(_, _, target) => match target {
+            IoFileRedirectTarget::Fd(fd) => *fd > 2,
+            IoFileRedirectTarget::Filename(word) | IoFileRedirectTarget::Duplicate(word) => !plain(word),
+            IoFileRedirectTarget::ProcessSubstitution(..) => true,
+        },
     }
 }

@@ -7,6 +7,12 @@ use crate::machine::{Machine, Part, Variable, Word};
 impl Machine<'_> {
     /// Sets a variable and says so where it decides which code runs.
     pub(crate) fn assign_variable(&mut self, name: &str, value: Variable) {
+        // An element, as builtins are given its name.
+        if let Some((base, _)) = name.split_once('[') {
+            self.judge_index(name);
+            self.scope.set(base, Variable::any_array(base));
+            return;
+        }
         let harmless = match (name, &value) {
             // Extending the list of folders at its end shadows nothing.
             ("PATH", Variable::Scalar(word)) => {

@@ -17,6 +17,7 @@ mod ordinary;
 mod other_ways;
 mod procedures;
 mod roundabout;
+mod scopes;
 mod seen;
 mod settled;
 mod told;
