@@ -14,7 +14,7 @@ use countersign_plan::tool::{Effect, TargetKind};
 
 pub(crate) use effort::{Effort, size};
 pub(crate) use emptied::{is_log, is_record};
-pub(crate) use scope::{Scope, Variable};
+pub(crate) use scope::{Scope, Variable, Whereabouts};
 pub(crate) use value::{Part, Stream, Word};
 
 use crate::bounded::Bounded as _;

@@ -1,5 +1,6 @@
 //! Programs: which one a word names, and what it does with its arguments.
 
+mod alias;
 mod ansible;
 mod apply;
 mod beside;
@@ -94,22 +95,6 @@ impl Machine<'_> {
             return out;
         }
         self.past_functions(name, rest, &stdin)
-    }
-
-    /// The same where the name may be an alias: a shell that is not interactive expands none, unless it goes by POSIX (Bash reference
-    /// manual 6.6; XCU 2.3.1).
-    pub(crate) fn run_or_alias(&mut self, words: Vec<Word>, stdin: Stream) -> Stream {
-        let alias = words.split_first().and_then(|(word, rest)| {
-            let name = word.constant()?;
-            Some((name.to_owned(), self.scope.alias(name)?.to_owned(), rest.to_vec()))
-        });
-        let Some((name, alias, rest)) = alias else { return self.run(words, stdin) };
-        let before = self.scope.clone();
-        let out = self.aliased(&name, &alias, &rest, &stdin);
-        let expanded = std::mem::replace(&mut self.scope, before);
-        let out = out.or(self.run(words, stdin));
-        self.scope.join(&expanded);
-        out
     }
 
     /// Runs a builtin or a program.
@@ -499,32 +484,6 @@ impl Machine<'_> {
             .next()
             .filter(|base| tasks::has(KITS, variable) && !name.shown().contains("..") && !base.is_empty())?;
         (catalogue::entry(base).is_some() && !special::knows(base)).then(|| base.to_owned())
-    }
-
-    fn aliased(&mut self, name: &str, alias: &str, rest: &[Word], stdin: &Stream) -> Stream {
-        let mut text = alias.to_owned();
-        for word in rest {
-            text.push(' ');
-            match word.constant() {
-                Some(constant) => {
-                    text.push('\'');
-                    text.push_str(&constant.replace('\'', r"'\''"));
-                    text.push('\'');
-                }
-                None => {
-                    self.unknown(
-                        UnknownKind::Value,
-                        Effect::Execute,
-                        format!("the alias `{name}` gets an unknown argument"),
-                    );
-                    text.push_str("\"$_\"");
-                }
-            }
-        }
-        self.scope.unalias(Some(name));
-        let out = self.script(&text, stdin);
-        self.scope.set_alias(name, alias);
-        out
     }
 
     /// Something that is no file, by what the command calls it.

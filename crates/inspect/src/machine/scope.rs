@@ -80,6 +80,13 @@ impl Function {
 /// What a variable was before a function made it its own: its value and its attributes.
 type Kept = (Option<Variable>, Option<String>);
 
+/// The folders that a shell may be in, and that it may go back to.
+#[derive(Debug)]
+pub(crate) struct Whereabouts {
+    folders: Rc<Vec<String>>,
+    previous: Rc<Vec<String>>,
+}
+
 /// The state of a shell. Cloned for subshells.
 #[derive(Debug, Clone)]
 pub(crate) struct Scope {
@@ -324,13 +331,18 @@ impl Scope {
         }
     }
 
+    /// Where the shell is now, to compare with later: a copy of all of it would be one more to keep up.
+    pub(crate) fn here(&self) -> Whereabouts {
+        Whereabouts { folders: Rc::clone(&self.folders), previous: Rc::clone(&self.previous) }
+    }
+
     /// This state, in the folders of `before`: what holds where a change of folder did not work.
-    pub(crate) fn if_folder_change_failed(&self, before: &Self) -> Self {
+    pub(crate) fn if_folder_change_failed(&self, before: &Whereabouts) -> Self {
         Self { folders: Rc::clone(&before.folders), previous: Rc::clone(&before.previous), ..self.clone() }
     }
 
     /// Adds other folders to those that the shell may be in; none means that nothing is known.
-    pub(crate) fn join_folders(&mut self, others: &Self) {
+    pub(crate) fn join_folders(&mut self, others: &Whereabouts) {
         join_places(&mut self.folders, &others.folders);
         // Who was nowhere else cannot go back there.
         if self.previous.is_empty() {
@@ -402,7 +414,7 @@ impl Scope {
         if !Rc::ptr_eq(&self.locals, &other.locals) {
             self.join_locals(other);
         }
-        self.join_folders(other);
+        self.join_folders(&other.here());
         self.errexit &= other.errexit;
         self.allexport &= other.allexport;
         self.lastpipe |= other.lastpipe;

@@ -31,7 +31,17 @@ impl Machine<'_> {
         self.effort.started(name);
         let out = match name {
             "echo" => self.echo(rest),
-            "printf" => self.printf_builtin(&attached_name(rest)),
+            "printf" => {
+                let rest = attached_name(rest);
+                if let [option, name, ..] = &*rest
+                    && option.constant() == Some("-v")
+                    && name.constant().is_none()
+                {
+                    // It may be the name of any variable.
+                    self.scope.forget();
+                }
+                self.printf_builtin(&rest)
+            }
             "cd" | "chdir" => self.change_folder(rest),
             "pushd" => self.change_folder(rest),
             "popd" => {

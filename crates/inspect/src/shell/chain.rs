@@ -4,7 +4,7 @@
 use brush_parser::ast::{AndOr, AndOrList, Command, CompoundList, CompoundListItem, Pipeline, SeparatorOperator};
 
 use super::jumps::Kind;
-use crate::machine::{Machine, Scope, Stream};
+use crate::machine::{Machine, Scope, Stream, Whereabouts};
 
 impl Machine<'_> {
     pub(crate) fn list(&mut self, list: &CompoundList, stdin: &Stream) -> Stream {
@@ -100,7 +100,7 @@ impl Machine<'_> {
         let outer = std::mem::take(&mut self.inputs);
         let unchecked = self.unchecked;
         self.unchecked |= pipeline.bang;
-        let before = self.scope.clone();
+        let before = self.scope.here();
         let out = self.members(pipeline, stdin);
         self.inputs.extend(outer);
         self.note_moment();
@@ -116,7 +116,7 @@ impl Machine<'_> {
     }
 
     /// The state where a pipeline fails: what changes the folder did not. A compound command and a function have seen to that inside.
-    fn if_failed(&self, pipeline: &Pipeline, before: &Scope) -> Scope {
+    fn if_failed(&self, pipeline: &Pipeline, before: &Whereabouts) -> Scope {
         let [Command::Simple(simple)] = pipeline.seq.as_slice() else { return self.scope.clone() };
         let name = simple.word_or_name.as_ref().map_or("", |word| word.value.as_str());
         if self.scope.function(name).is_some_and(|function| function.always) {

@@ -12,6 +12,9 @@ const MAX_TRAPS: usize = 16;
 /// The most states that an action is read in, one by one.
 const MAX_MOMENTS: usize = 16;
 
+/// The most changes of state that are followed while an action is set: each of them is a copy.
+const MAX_CHANGES: usize = 512;
+
 /// The most times that actions set other ones.
 const MAX_TURNS: usize = 3;
 
@@ -20,6 +23,9 @@ const MAX_TURNS: usize = 3;
 pub(crate) struct Traps {
     actions: Vec<Action>,
     moments: Vec<Scope>,
+    /// The state that was noted last, and how many were.
+    last: Option<Scope>,
+    changes: usize,
 }
 
 #[derive(Debug)]
@@ -51,9 +57,19 @@ impl Machine<'_> {
     }
 
     fn add_moment(&mut self) {
+        let same = |last: &Scope| last.same_values(&self.scope);
+        if self.traps.changes > MAX_CHANGES || self.traps.last.as_ref().is_some_and(same) {
+            return;
+        }
+        self.traps.changes += 1;
+        if !has_room(self.traps.changes, MAX_CHANGES) {
+            self.traps.changes = MAX_CHANGES + 1;
+            self.traps.last = None;
+            return;
+        }
+        self.traps.last = Some(self.scope.clone());
         let room = self.traps.moments.len() < MAX_MOMENTS;
         match self.traps.moments.last_mut() {
-            Some(last) if last.same_values(&self.scope) => {}
             Some(last) if !room => last.join(&self.scope),
             _ => self.traps.moments.push(self.scope.clone()),
         }
@@ -62,7 +78,7 @@ impl Machine<'_> {
     /// At the end of all: reads the actions in each of the states.
     pub(super) fn at_exit(&mut self) {
         for _ in 0..MAX_TURNS {
-            let Traps { actions, mut moments } = std::mem::take(&mut self.traps);
+            let Traps { actions, mut moments, .. } = std::mem::take(&mut self.traps);
             if actions.is_empty() {
                 return;
             }

@@ -87,6 +87,7 @@ impl Machine<'_> {
                 let holds = matches!(compound, CompoundCommand::WhileClause(_));
                 let before = self.effort;
                 let mut condition = self.effort;
+                let endless = ending::constant(&clause.0) == Some(holds);
                 let mut out = Stream::empty();
                 for line in rounds(&clause.0, stdin) {
                     out = out.then(self.looped(|machine| {
@@ -94,7 +95,9 @@ impl Machine<'_> {
                             let (out, failed) = machine.condition(&clause.0, line.as_ref().unwrap_or(stdin));
                             condition = machine.effort;
                             let ends = if holds { failed } else { std::mem::replace(&mut machine.scope, failed) };
-                            machine.leave_loop(&ends);
+                            if !endless {
+                                machine.leave_loop(&ends);
+                            }
                             if machine.has_shifted_all(&clause.0, holds) {
                                 return out;
                             }
@@ -103,7 +106,7 @@ impl Machine<'_> {
                     }));
                 }
                 let did = self.effort.since(before);
-                if ending::constant(&clause.0) == Some(holds) {
+                if endless {
                     self.judge_endless(did);
                     if ending::constant(&clause.1.list).is_some() && self.effort.limits == 0 {
                         self.find(FindingKind::ForkBomb, "a loop without end keeps a processor busy, and does nothing");

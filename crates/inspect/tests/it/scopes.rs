@@ -168,6 +168,7 @@ fn a_jump_takes_its_state_with_it() {
         assert!(!touches(line, Effect::Delete, "/home/user/project/*"), "{line}: {:#?}", inspect(line));
     }
     stays(&["for i in 1 2 3; do curl -sf http://localhost:8080/ && break; sleep 1; done; rm -rf build"]);
+    stays(&["while :; do x=$(mktemp -d); break; done; rm -rf \"$x\""]);
     doubtful(&["x=/etc; true || x=build && rm -rf \"$x\""]);
 }
 
@@ -251,6 +252,7 @@ fn what_reads_into_a_variable_may_read_less_than_a_line() {
         "read x <<< '/e\\tc'; rm -rf \"$x\"",
         "printf 'build,/etc,' | while read -d, x; do rm -rf \"$x\"; done",
         "x=build; read \"$name\" <<< /etc; rm -rf \"$x\"",
+        "x=build; printf -v \"$n\" /etc; rm -rf \"$x\"",
         "x=build; export $(cat .env); rm -rf \"$x\"",
         "declare -l p=/ETC; rm -rf \"$p\"",
         "declare -l p; p=/ETC; rm -rf \"$p\"",
