@@ -9,15 +9,20 @@ use crate::inspection::Build as _;
 thread_local! {
     /// Whether the inspection under way left something out.
     static LEFT_OUT: Cell<bool> = const { Cell::new(false) };
+    /// How many inspections are under way inside of each other.
+    static DEPTH: Cell<u32> = const { Cell::new(0) };
 }
 
-/// The inspection that `work` makes; what it left out is an unknown of it.
+/// The inspection that `work` makes; what it left out is an unknown of it, and of the inspection that it is a part of.
 pub(crate) fn whole(work: impl FnOnce() -> Inspection) -> Inspection {
-    LEFT_OUT.set(false);
+    let outer = LEFT_OUT.replace(false) && DEPTH.get() > 0;
+    DEPTH.set(DEPTH.get() + 1);
     let mut out = work();
-    if LEFT_OUT.take() {
+    DEPTH.set(DEPTH.get().saturating_sub(1));
+    if LEFT_OUT.get() {
         out.too_much("it holds more of one kind than is looked at");
     }
+    LEFT_OUT.set(outer || LEFT_OUT.get());
     out
 }
 

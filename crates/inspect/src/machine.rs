@@ -52,6 +52,10 @@ pub(crate) struct Machine<'a> {
     pub(crate) scope: Scope,
     /// Files that the line itself wrote, with what is in them.
     pub(crate) files: BTreeMap<String, Stream>,
+    /// Those that something else changed after that.
+    pub(crate) altered: BTreeSet<String>,
+    /// Those that only one of several places may be.
+    pub(crate) perhaps: BTreeSet<String>,
     /// Where the values of holes come from.
     pub(crate) origins: BTreeMap<String, Stream>,
     /// What holes stand for where nothing else set them: `${X:-y}`.
@@ -148,6 +152,8 @@ impl<'a> Machine<'a> {
                 .collect(),
             origins: BTreeMap::new(),
             defaults: BTreeMap::new(),
+            altered: BTreeSet::new(),
+            perhaps: BTreeSet::new(),
             unpacked: BTreeSet::new(),
             cloned: BTreeSet::new(),
             unpacked_here: false,
@@ -301,6 +307,9 @@ impl<'a> Machine<'a> {
     fn touch_absolute(&mut self, effect: Effect, name: String, pattern: bool, recursive: bool) {
         if effect > Effect::Read && effect != Effect::Execute {
             self.computed.retain(|built| *built != name && !pattern && !recursive);
+        }
+        if matches!(effect, Effect::Update | Effect::Delete) {
+            self.alters(&name, pattern);
         }
         if let Some(rest) = name.strip_prefix("/dev/tcp/").or_else(|| name.strip_prefix("/dev/udp/")) {
             let address = rest.replacen('/', ":", 1);

@@ -51,6 +51,8 @@ mod verbs;
 mod within;
 mod wrapper;
 
+pub(crate) use tasks::has;
+
 use std::rc::Rc;
 
 use countersign_plan::tool::{Effect, TargetKind};

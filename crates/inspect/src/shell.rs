@@ -97,19 +97,21 @@ pub(crate) fn inspect(context: &Context, work: impl FnOnce(&mut Machine<'_>)) ->
         return out;
     }
     UNDER_WAY.set(UNDER_WAY.get() + 1);
-    let outcome = catch_unwind(AssertUnwindSafe(|| {
+    let run = || {
         let mut machine = Machine::new(context);
         work(&mut machine);
         machine.at_exit();
         machine.finish();
         machine.out
-    }));
-    UNDER_WAY.set(UNDER_WAY.get().saturating_sub(1));
-    outcome.unwrap_or_else(|_| {
+    };
+    let fault = |_| {
         let mut out = Inspection::default();
         out.unknown(UnknownKind::Syntax, Effect::Execute, None, "the parser cannot cope with this text");
         out
-    })
+    };
+    let out = crate::bounded::whole(|| catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(fault));
+    UNDER_WAY.set(UNDER_WAY.get().saturating_sub(1));
+    out
 }
 
 impl Machine<'_> {

@@ -8,6 +8,9 @@ use crate::bounded::Bounded as _;
 /// The most lines that are looked at.
 const MAX_LINES: usize = 2048;
 
+/// The most settings of a pipeline around which is looked.
+const MAX_SETTINGS: usize = 32;
+
 /// Programs that run tests.
 const RUNNERS: &[&str] = &[
     "pytest",
@@ -377,7 +380,7 @@ fn unheeded(text: &str) -> bool {
             .unwrap_or(bare);
         runs_tests(bare.trim().trim_matches(['"', '\'']))
     };
-    let settings = lines.iter().enumerate().filter(|(_, line)| setting(line)).at_most(MAX_LINES);
+    let settings = lines.iter().enumerate().filter(|(_, line)| setting(line)).at_most(MAX_SETTINGS);
     settings.into_iter().any(|(at, line)| {
         let indent = key_at(line);
         let inside = |line: &&&str| line.trim().is_empty() || key_at(line) >= indent;

@@ -4,6 +4,8 @@ use countersign_plan::tool::Effect;
 
 use super::{ENDLESS, MAX_FILES, Machine, Stream, Word};
 use crate::inspection::{Build as _, FindingKind};
+use crate::path;
+use crate::program::has;
 use crate::shell::pattern;
 
 impl Machine<'_> {
@@ -27,14 +29,39 @@ impl Machine<'_> {
 
     /// What the line put where `word` leads: all that it may be, in whichever folder the shell is by then and whichever files match.
     pub(crate) fn put_at(&self, word: &Word) -> Option<Stream> {
+        let names = self.put_names(word);
+        // Others may match too; and who stands where it is certain does not know what stood there before.
+        let open = word.is_pattern()
+            || names.iter().any(|name| self.altered.contains(name))
+            || (self.paths(word).len() == 1 && names.iter().any(|name| self.perhaps.contains(name)));
+        let held = names.iter().filter_map(|name| self.files.get(name)).cloned().reduce(Stream::or)?;
+        Some(if open { held.or(Stream::unknown()) } else { held })
+    }
+
+    /// The files of the line's own that a word may name.
+    pub(crate) fn put_names(&self, word: &Word) -> Vec<String> {
         let paths = self.paths(word);
-        if !word.is_pattern() {
-            return paths.iter().filter_map(|path| self.files.get(path)).cloned().reduce(Stream::or);
+        let fits = |name: &&String| paths.iter().any(|path| pattern::matches(path, name));
+        match word.is_pattern() {
+            true => self.files.keys().filter(fits).cloned().collect(),
+            false => paths.into_iter().filter(|path| self.files.contains_key(path)).collect(),
         }
-        let fits = |name: &String| paths.iter().any(|path| pattern::matches(path, name));
-        let held = self.files.iter().filter(|(name, _)| fits(name)).map(|(_, held)| held.clone());
-        // Others may match too.
-        held.reduce(Stream::or).map(|held| held.or(Stream::unknown()))
+    }
+
+    /// Something other than the line's own words is written where these files are: what they hold is not what was put there.
+    pub(crate) fn alters(&mut self, name: &str, pattern: bool) {
+        // Who changes rights, dates or layout changes no deed.
+        const SAME: &str = "chmod chown chgrp touch setfacl chattr black ruff isort prettier gofmt rustfmt clang-format shfmt dos2unix";
+        if self.files.is_empty() || has(SAME, &self.by) {
+            return;
+        }
+        // Of a folder above the project somebody only says that anything there may change.
+        let wide = self.context.cwd == name || path::is_below(&self.context.cwd, name);
+        let fits = |own: &&String| {
+            (pattern && pattern::matches(name, own)) || own.as_str() == name || (!wide && path::is_below(own, name))
+        };
+        let fits: Vec<String> = self.files.keys().filter(fits).cloned().collect();
+        self.altered.extend(fits);
     }
 
     /// Writes down what lies at a place now; where it may be another place that is written, either.
@@ -43,7 +70,14 @@ impl Machine<'_> {
             Some(before) if either => before.or(data),
             _ => data,
         };
+        self.altered.remove(&name);
+        if !either {
+            self.perhaps.remove(&name);
+        }
         if self.files.len() < MAX_FILES {
+            if either {
+                self.perhaps.insert(name.clone());
+            }
             self.files.insert(name, data);
         } else {
             self.out.too_much("more files are written than are followed");
@@ -52,6 +86,7 @@ impl Machine<'_> {
 
     /// Writes `data` to the file that `word` names.
     pub(crate) fn write_file(&mut self, word: &Word, data: Stream, append: bool) {
+        let before = if append { self.put_at(word) } else { None };
         self.touch_path(Effect::Update, word, false);
         let host = word.shown();
         if data.endless && !host.starts_with("/dev/") {
@@ -74,7 +109,7 @@ impl Machine<'_> {
                 self.made.insert(name.clone());
             }
             self.judge_written(&name, &data);
-            let now = match self.files.get(&name).filter(|_| append) {
+            let now = match &before {
                 Some(before) => before.clone().then(data.clone()),
                 None if append => Stream::unknown().then(data.clone()),
                 None => data.clone(),

@@ -118,6 +118,7 @@ impl Machine<'_> {
             let message = format!("`{}` is given more operands than the catalogue describes", self.by);
             self.unknown(UnknownKind::Option, Effect::Execute, message);
         }
+        let brought = self.brought(&operands);
         for (role, word) in self.in_order(&parsed, &operands, &archives) {
             self.play(role, word, &mut doing, stdin);
         }
@@ -130,7 +131,7 @@ impl Machine<'_> {
         // What a carrier brings somewhere is read once.
         let out = if opened { None } else { self.commands(&grammar, &parsed, &tags, &mut doing, stdin) };
         self.transfer(&tags, &doing);
-        self.lands_inside(&operands, &doing.written);
+        self.lands_inside(brought, &doing.written);
         let letter = doing.sent.clone().unwrap_or_else(Stream::empty).then(doing.read.clone()).then(stdin.clone());
         self.posts(&self.by.clone(), rest, &letter);
         if let Some(scope) = folder {
@@ -142,11 +143,7 @@ impl Machine<'_> {
         let verb = parsed.path.first().map(String::as_str);
         let searched = self.searched(rest, &operands, verb, doing.recursive);
         let mut out = out.unwrap_or_else(|| self.output(&tags, doing, stdin, searched));
-        if prints {
-            out.listing.clear();
-        } else if tags.contains(&&Tag::Pass) {
-            super::kept::rewrites_names(&self.by, rest, &mut out.listing);
-        }
+        super::kept::rewrites_names(&self.by, rest, prints, tags.contains(&&Tag::Pass), &mut out.listing);
         out
     }
 

@@ -297,10 +297,15 @@ pub(super) fn items(input: &Stream, delimiter: Option<char>, lines: bool) -> Vec
                 None => text.split_whitespace().collect(),
             };
             let word = |item: &&str| {
-                let bare = item.trim_end_matches('\n').trim_matches(['\'', '"']);
-                // Quotes and backslashes inside go away (xargs(1)).
-                let as_it_stands = delimiter.is_some() || !bare.contains(['\\', '\'', '"']);
-                if as_it_stands { Word::text(bare) } else { Word::hole("stdin") }
+                let item = item.trim_end_matches('\n');
+                let inside = |quote: char| item.strip_prefix(quote)?.strip_suffix(quote);
+                let bare = inside('\'').or_else(|| inside('"')).unwrap_or(item);
+                // Other quotes and backslashes go away too (xargs(1)).
+                match delimiter {
+                    Some(_) => Word::text(item),
+                    None if bare.contains(['\\', '\'', '"']) => Word::hole("stdin"),
+                    None => Word::text(bare),
+                }
             };
             let more = (split.len() > MAX_ITEMS).then(|| Word::holes("stdin"));
             split.iter().take(MAX_ITEMS).map(word).chain(more).collect()

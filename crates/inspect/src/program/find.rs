@@ -224,23 +224,20 @@ impl Machine<'_> {
         if !narrows(&expression) {
             listed.extend(roots);
         }
-        // What is printed of each is its name, or what the command says of it.
+        // What is printed of each is its name, something else of it, or what a command says of it.
+        let does = |acts: &[&str]| expression.iter().any(|word| acts.iter().any(|act| word.constant() == Some(*act)));
+        let named = does(&["-print", "-print0"]) || (does(&["-printf"]) && whole);
+        let otherwise = !whole || does(&["-ls", "-fls", "-fprint", "-fprint0", "-fprintf"]);
+        if printed.is_none() || named {
+            out.list(listed);
+        }
+        if otherwise {
+            out.list(vec![Word::holes("found")]);
+        }
         match printed {
-            Some(said)
-                if !["-print", "-print0"]
-                    .iter()
-                    .any(|act| expression.iter().any(|word| word.constant() == Some(act))) =>
-            {
-                said
-            }
-            Some(said) => {
-                out.list(listed);
-                out.then(said)
-            }
-            None => {
-                out.list(if whole { listed } else { Vec::new() });
-                out
-            }
+            Some(said) if !named && !otherwise => said,
+            Some(said) => out.then(said),
+            None => out,
         }
     }
 

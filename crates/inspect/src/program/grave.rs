@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use countersign_plan::tool::Effect;
 
-use crate::bounded::Bounded as _;
+use crate::bounded::{Bounded as _, has_room};
 use crate::inspection::{FindingKind, UnknownKind};
 use crate::machine::{ANSWERS, Machine, Stream, Word};
 
@@ -300,7 +300,7 @@ impl Machine<'_> {
 
     /// Where an archive that a host sent is unpacked: what is run from there is the host's.
     pub(super) fn unpacks(&mut self, from: &Stream, to: Option<&Word>) {
-        if !from.remote || self.unpacked.len() >= 16 {
+        if !from.remote || !has_room(self.unpacked.len(), 64) {
             return;
         }
         let folders = self.paths(to.unwrap_or(&Word::text(".")));
@@ -309,6 +309,15 @@ impl Machine<'_> {
             folders.into_iter().partition(|folder| *folder == self.context.cwd);
         self.unpacked.extend(others);
         self.unpacked_here |= !own.is_empty();
+    }
+
+    /// What a host sent may lie below a place that is written: `wget -P`, `curl --output-dir`, `scp`, `rsync` (their manuals).
+    pub(super) fn brings_into(&mut self, path: &str) {
+        let above = self.context.cwd == path || crate::path::is_below(&self.context.cwd, path);
+        let folder = !path.rsplit('/').next().unwrap_or("").contains('.');
+        if folder && !above && has_room(self.unpacked.len(), 64) {
+            self.unpacked.insert(path.to_owned());
+        }
     }
 
     /// The folder out of what a host sent in which something is run.

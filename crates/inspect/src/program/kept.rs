@@ -1,25 +1,41 @@
 //! Filters through which a list of names of files stays one: the lines that come out are lines that went in (POSIX XCU; the manuals of
-//! GNU coreutils, grep, sed and gawk).
+//! GNU coreutils, grep, ripgrep, sed and gawk).
 
 use super::tasks::has;
 use crate::machine::Word;
 
 /// Programs that choose, order or repeat lines.
-const WHOLE_LINES: &str = "cat gcat tac gtac tee gtee head ghead tail gtail sort gsort uniq guniq shuf less more most pv ts comm sponge fzf sk \
-    peco gum column dos2unix unbuffer stdbuf parallel";
+const WHOLE_LINES: &str = "cat gcat tac gtac tee gtee head ghead tail gtail sort gsort uniq guniq shuf less more most pv comm sponge fzf sk \
+    peco dos2unix";
 
 /// Programs that make other names of names.
-const REWRITING: &str = "sed gsed awk gawk mawk nawk cut gcut tr gtr rev";
+const REWRITING: &str =
+    "sed gsed awk gawk mawk nawk cut gcut tr gtr rev grep ggrep egrep fgrep zgrep rg ugrep ug pcregrep pcre2grep";
 
-/// What a list of names is after such a filter: the same, one part of each, those and any others, or no list.
-pub(super) fn rewrites_names(base: &str, rest: &[Word], listing: &mut Vec<Word>) {
-    if listing.is_empty() || keeps_names(base, rest) {
+/// What a list of names is after such a filter (`filters`): the same, a part of each, those and any others, or no list, as where lines
+/// are printed that hold names (`prints`).
+pub(super) fn rewrites_names(base: &str, rest: &[Word], prints: bool, filters: bool, listing: &mut Vec<Word>) {
+    if prints {
+        listing.clear();
+    }
+    if listing.is_empty() || !(filters || matches!(base, "rg" | "ug" | "ugrep")) {
         return;
     }
-    let slash = |word: &Word| word.shown().contains('/');
-    let part = has(REWRITING, base) && (!listing.iter().chain(rest).any(slash) || is_one_part(base, rest));
+    // What is not known of the words may be a name.
+    let known: Option<Vec<String>> = rest.iter().map(Word::known).collect();
+    let words: Option<Vec<&str>> = known.as_ref().map(|words| words.iter().map(String::as_str).collect());
+    if words.as_ref().is_some_and(|words| keeps_names(base, words)) {
+        return;
+    }
+    let part = words.as_ref().is_some_and(|words| is_part(base, words, listing));
     if part {
-        *listing = vec![Word::pattern("*")];
+        // The first part of `./a` is the folder itself.
+        let here = listing.iter().any(|word| word.shown().starts_with('.')).then(|| Word::text("."));
+        *listing = std::iter::once(Word::pattern("*")).chain(here).collect();
+    } else if words.as_ref().is_some_and(|words| matches!(base, "sed" | "gsed") && changes_endings(words))
+        && let Some(beside) = listing.iter().map(beside).collect::<Option<Vec<Word>>>()
+    {
+        *listing = beside;
     } else if has(REWRITING, base) {
         listing.push(Word::holes("name"));
     } else {
@@ -27,45 +43,47 @@ pub(super) fn rewrites_names(base: &str, rest: &[Word], listing: &mut Vec<Word>)
     }
 }
 
-/// Whether what comes out of each name is one part of it between slashes: `cut -d/ -f2`, `awk -F/ '{print $2}'`.
-fn is_one_part(base: &str, rest: &[Word]) -> bool {
-    let Some(words) = rest.iter().map(Word::constant).collect::<Option<Vec<&str>>>() else { return false };
+/// Whether what comes out of each name is a part of it without a slash, and no name for a folder above.
+fn is_part(base: &str, words: &[&str], listing: &[Word]) -> bool {
+    if words.iter().any(|word| word.contains("..")) || listing.iter().any(|word| word.shown().contains("..")) {
+        return false;
+    }
     let number = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_digit());
-    match (base, words.as_slice()) {
+    let flat = !listing.iter().any(|word| word.shown().contains('/')) && !words.iter().any(|word| word.contains('/'));
+    match (base, words) {
         ("cut" | "gcut", ["-d/", field] | ["-d", "/", field]) => field.strip_prefix("-f").is_some_and(number),
         ("cut" | "gcut", ["-d/", "-f", field] | ["-d", "/", "-f", field]) => number(field),
-        ("awk" | "gawk" | "mawk" | "nawk", ["-F/", script] | ["-F", "/", script]) => {
-            let inner = script.trim().strip_prefix('{').and_then(|rest| rest.strip_suffix('}')).unwrap_or("");
-            let field = inner.trim().strip_prefix("print").map_or("", str::trim).strip_prefix('$').unwrap_or("");
-            field == "NF" || number(field)
+        ("cut" | "gcut" | "rev", _) => flat,
+        ("tr" | "gtr", [.., to]) => flat && !to.contains(['.', '\\']),
+        // Its replacements are the only text that comes from elsewhere.
+        ("sed" | "gsed", _) => {
+            flat && scripts(words).is_some_and(|scripts| scripts.iter().all(|script| substitution(script).is_some()))
         }
+        ("awk" | "gawk" | "mawk" | "nawk", ["-F/", script] | ["-F", "/", script]) => is_field(script),
         _ => false,
     }
 }
 
 /// Whether the lines that `base` writes are lines that it read.
-fn keeps_names(base: &str, rest: &[Word]) -> bool {
-    let Some(words) = rest.iter().map(Word::constant).collect::<Option<Vec<&str>>>() else { return true };
+fn keeps_names(base: &str, words: &[&str]) -> bool {
     match base {
-        "grep" | "ggrep" | "egrep" | "fgrep" | "zgrep" | "rg" | "ugrep" | "ug" | "pcregrep" | "pcre2grep" => {
-            !words.iter().any(|word| says(word, "onc", &["--only-matching", "--line-number", "--count", "--replace"]))
+        "rg" | "ugrep" | "ug" => !words.iter().any(|word| says(word, "oncr", &["--o", "--l", "--n", "--c", "--r"])),
+        "grep" | "ggrep" | "egrep" | "fgrep" | "zgrep" | "pcregrep" | "pcre2grep" => {
+            !words.iter().any(|word| says(word, "onc", &["--o", "--line-n", "--cou"]))
         }
         "tr" | "gtr" => words.iter().filter(|word| !word.starts_with('-')).all(|set| is_separator(set)),
-        "sed" | "gsed" => scripts(&words).is_some_and(|scripts| scripts.iter().all(|script| chooses(script))),
-        "awk" | "gawk" | "mawk" | "nawk" => {
-            words.iter().find(|word| !word.starts_with('-')).is_some_and(|script| prints_fields(script))
-                && !words.iter().any(|word| says(word, "Fv", &["--field-separator", "--assign"]))
-        }
-        "uniq" | "guniq" => !words.iter().any(|word| says(word, "c", &["--count"])),
+        "sed" | "gsed" => scripts(words).is_some_and(|scripts| scripts.iter().all(|script| chooses(script))),
+        "awk" | "gawk" | "mawk" | "nawk" => matches!(words, [script, ..] if is_field(script)),
+        "uniq" | "guniq" => !words.iter().any(|word| says(word, "c", &["--cou"])),
         _ => has(WHOLE_LINES, base),
     }
 }
 
-/// Whether a word is one of these options, by letter or by name.
+/// Whether a word is one of these options, by letter or by the beginning of a name.
 fn says(word: &str, letters: &str, names: &[&str]) -> bool {
     let short = word.strip_prefix('-').filter(|rest| !rest.starts_with('-'));
     short.is_some_and(|short| short.contains(|c| letters.contains(c)))
-        || names.iter().any(|name| word.split('=').next() == Some(name))
+        || names.iter().any(|name| word.starts_with(name))
 }
 
 /// Whether a set of `tr` holds nothing but what stands between names.
@@ -73,54 +91,69 @@ fn is_separator(set: &str) -> bool {
     matches!(set, "\n" | "\\n" | "\0" | "\\0" | "\\000" | " " | "\\r" | "\r" | ":" | "," | "\t" | "\\t" | "[:space:]")
 }
 
-/// The scripts of `sed`; nothing where one lies in a file.
+/// The scripts of `sed`; nothing where one lies in a file or is not found.
 fn scripts<'a>(words: &[&'a str]) -> Option<Vec<&'a str>> {
     let mut out = Vec::new();
     let mut rest = words.iter();
-    let mut own = true;
     while let Some(word) = rest.next() {
         match *word {
-            "-e" | "--expression" => {
-                out.push(*rest.next()?);
-                own = false;
-            }
-            "-f" | "--file" => return None,
-            word if word.starts_with('-') => {}
-            word if own => {
-                out.push(word);
-                own = false;
-            }
-            _ => {}
+            "-e" | "--expression" => out.push(*rest.next()?),
+            "-n" | "-E" | "-r" | "-z" | "-u" | "-s" | "-nE" | "-nr" | "-En" | "-rn" | "--quiet" | "--silent"
+            | "--regexp-extended" | "--null-data" => {}
+            word if word.starts_with('-') => return None,
+            word if out.is_empty() => out.push(word),
+            _ => return None,
         }
     }
-    Some(out)
+    (!out.is_empty()).then_some(out)
 }
 
 /// Whether a script of `sed` only prints, leaves out or ends, or takes a `./` away, which leads to the same file.
 fn chooses(script: &str) -> bool {
     script.split([';', '\n']).map(str::trim).filter(|command| !command.is_empty()).all(|command| {
-        let bare = |mark: char| {
-            let parts: Vec<&str> =
-                command.strip_prefix('s').and_then(|rest| rest.strip_prefix(mark))?.split(mark).collect();
-            Some(matches!(parts.as_slice(), ["^\\./" | "^./" | "^\\.\\/", "", ""]))
-        };
         let address = command.trim_end_matches(['p', 'd', 'q', '!', ' ']);
         let plain = |c: char| c.is_ascii_digit() || matches!(c, ',' | '$' | '~' | '+');
         let pattern = address.len() > 1 && address.starts_with('/') && address.ends_with('/');
-        ['/', '|', '#', ','].iter().any(|mark| bare(*mark).unwrap_or(false))
+        matches!(substitution(command), Some(("^\\./" | "^./" | "^\\.\\/", "")))
             || (address.len() < command.len() && (address.chars().all(plain) || pattern))
     })
 }
 
-/// Whether a program of awk prints nothing but fields, each of which is a name or a part of a line of several words.
-fn prints_fields(script: &str) -> bool {
-    let plain = |text: &str| {
-        text.trim().split([',', ' ']).filter(|field| !field.is_empty()).all(|field| {
-            let name = field.strip_prefix('$').unwrap_or("?");
-            name == "NF" || (!name.is_empty() && name.chars().all(|c| c.is_ascii_digit()))
+/// The pattern and the replacement of one `s`, with no flags but `g`, `i` and a number.
+fn substitution(command: &str) -> Option<(&str, &str)> {
+    let body = command.trim().strip_prefix('s')?;
+    let mark = body.chars().next().filter(|mark| matches!(mark, '/' | '|' | '#' | ',' | ':' | '@' | '!'))?;
+    let parts: Vec<&str> = body.get(1..)?.split(mark).collect();
+    let [pattern, new, flags] = parts.as_slice() else { return None };
+    flags.chars().all(|c| matches!(c, 'g' | 'i' | 'I') || c.is_ascii_digit()).then_some((*pattern, *new))
+}
+
+/// Whether all that a script does is put another ending in the place of one: `s/\.py$/.txt/`.
+fn changes_endings(words: &[&str]) -> bool {
+    let ending = |script: &&str| {
+        substitution(script).is_some_and(|(pattern, new)| {
+            let plain = |text: &str| text.chars().all(|c| c.is_alphanumeric() || matches!(c, '.' | '_' | '-' | '\\'));
+            pattern.strip_suffix('$').is_some_and(plain) && plain(new) && !new.contains(['\\']) && !new.contains("..")
         })
     };
-    !script.contains("printf")
-        && !["sub(", "FS", "$0=", "$0 =", "split(", "substr("].iter().any(|part| script.contains(part))
-        && script.split("print").skip(1).all(|rest| plain(rest.split([';', '}', '\n']).next().unwrap_or(rest)))
+    scripts(words).is_some_and(|scripts| scripts.iter().all(ending))
+}
+
+/// Any name in the folder of a name.
+fn beside(word: &Word) -> Option<Word> {
+    let name = word.known()?;
+    let folder = name.rfind('/').and_then(|at| name.get(..=at)).unwrap_or("");
+    Some(if name.ends_with("**") { word.clone() } else { Word::pattern(&format!("{folder}*")) })
+}
+
+/// Whether a program of awk prints one field, of all lines or of those that match: `/x/ {print $2}`. A name is the only field of its line.
+fn is_field(script: &str) -> bool {
+    let script = script.trim();
+    let act = match script.strip_prefix('/').and_then(|rest| rest.split_once('/')) {
+        Some((_, act)) => act.trim(),
+        None => script,
+    };
+    let inner = act.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')).map_or("", str::trim);
+    let field = inner.trim_end_matches(';').strip_prefix("print").map_or("", str::trim).strip_prefix('$').unwrap_or("");
+    field == "NF" || (!field.is_empty() && field.chars().all(|c| c.is_ascii_digit()))
 }

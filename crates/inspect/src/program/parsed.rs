@@ -8,7 +8,7 @@ use super::options::Parsed;
 use crate::catalogue::Role;
 use crate::file::scratch::only_computes;
 use crate::inspection::FindingKind;
-use crate::machine::{Machine, Scope, Word};
+use crate::machine::{Machine, Scope, Stream, Word};
 
 /// How far back a move looks for others onto the same name.
 const MAX_MOVES: usize = 64;
@@ -244,7 +244,7 @@ impl Machine<'_> {
     }
 
     /// What a file that a program writes holds afterwards: not known, but of which origin is.
-    pub(super) fn written(&mut self, word: &Word, holds: crate::machine::Stream, doing: &mut super::apply::Doing) {
+    pub(super) fn written(&mut self, word: &Word, holds: Stream, doing: &mut super::apply::Doing) {
         let appends = |word: &Word| matches!(word.constant(), Some("-a" | "--append" | "-ai" | "-ia"));
         let empties = matches!(self.by.as_str(), "tee" | "gtee") && !self.words.iter().any(appends);
         let lost = empties && self.is_input(word);
@@ -286,19 +286,27 @@ impl Machine<'_> {
         if into { given.chain(values).collect() } else { values.chain(given).collect() }
     }
 
-    /// What a copy holds where it was brought into a folder, under the name that it had (cp(1), mv(1), rsync(1)).
-    pub(super) fn lands_inside(&mut self, operands: &[(Role, Word)], written: &[String]) {
-        if !matches!(self.by.as_str(), "cp" | "gcp" | "install" | "mv" | "gmv" | "rsync") {
-            return;
+    /// What a copy holds, also where it was brought into a folder, under the name that it had (cp(1), mv(1), rsync(1)).
+    pub(super) fn lands_inside(&mut self, brought: Vec<(String, Stream)>, written: &[String]) {
+        if let ([(_, held)], [to]) = (brought.as_slice(), written) {
+            self.put(to.clone(), held.clone(), false);
         }
-        for (_, word) in operands {
-            let Some(held) = self.put_at(word) else { continue };
-            let shown = word.shown();
-            let last = shown.rsplit('/').next().unwrap_or("");
+        for (name, held) in brought {
+            let last = name.rsplit('/').next().unwrap_or("");
             for folder in written.iter().filter(|folder| !folder.ends_with(&format!("/{last}"))) {
                 self.put(format!("{folder}/{last}"), held.clone(), false);
             }
         }
+    }
+
+    /// What is brought somewhere, as far as the line put it where it comes from.
+    pub(super) fn brought(&self, operands: &[(Role, Word)]) -> Vec<(String, Stream)> {
+        if self.files.is_empty() || !matches!(self.by.as_str(), "cp" | "gcp" | "install" | "mv" | "gmv" | "rsync") {
+            return Vec::new();
+        }
+        let from = operands.iter().filter(|(role, _)| !matches!(role, Role::Write | Role::RemoteWrite));
+        let names = from.flat_map(|(_, word)| self.put_names(word));
+        names.filter_map(|name| Some((name.clone(), self.put_at(&Word::text(name))?))).collect()
     }
 
     /// Whether a word only says where temporary files may lie.
@@ -400,7 +408,7 @@ fn listed(rest: &[Word], operands: &[(Role, Word)]) -> Vec<Word> {
     let mut out: Vec<Word> = Vec::new();
     for (_, word) in operands.iter().filter(|(_, word)| !word.is_empty()) {
         out.extend((alone || !word.shown().ends_with('/')).then(|| word.clone()));
-        out.extend((!alone && !is_file(word)).then(|| Word::text(".").all_below()));
+        out.extend((!alone && !word.is_pattern()).then(|| Word::text(".").all_below()));
     }
     out
 }

@@ -51,7 +51,7 @@ const ENVIRONMENT: &[&str] = &[
 ];
 
 /// Whether a list, separated by blanks, has the word.
-pub(super) fn has(list: &str, word: &str) -> bool {
+pub(crate) fn has(list: &str, word: &str) -> bool {
     list.as_bytes().split(|byte| *byte == b' ').any(|one| one == word.as_bytes())
 }
 

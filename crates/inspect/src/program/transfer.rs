@@ -167,6 +167,9 @@ impl Machine<'_> {
             (None, Role::RemoteWrite) => {
                 let effect = if doing.dry { Effect::Read } else { Effect::Update };
                 self.touch_path(effect, word, doing.recursive);
+                if !doing.dry {
+                    self.written(word, doing.read.clone(), doing);
+                }
             }
             (None, _) => {
                 self.touch_path(Effect::Read, word, doing.recursive);
@@ -285,6 +288,7 @@ impl Machine<'_> {
             if let Some(file) = self.files.get_mut(path) {
                 file.remote = true;
             }
+            self.brings_into(path);
         }
         for host in &doing.hosts {
             self.touch_host(host);
