@@ -52,6 +52,12 @@ pub(crate) struct Machine<'a> {
     pub(crate) scope: Scope,
     /// Files that the line itself wrote, with what is in them.
     pub(crate) files: BTreeMap<String, Stream>,
+    /// How often one was written.
+    pub(crate) puts: usize,
+    /// How many conditions decide whether what is read now runs.
+    conditional: u32,
+    /// What lay in files before that were written under one of them.
+    replaced: Vec<(String, Stream)>,
     /// Those that something else changed after that.
     pub(crate) altered: BTreeSet<String>,
     /// Those that only one of several places may be.
@@ -152,6 +158,9 @@ impl<'a> Machine<'a> {
                 .collect(),
             origins: BTreeMap::new(),
             defaults: BTreeMap::new(),
+            puts: 0,
+            conditional: 0,
+            replaced: Vec::new(),
             altered: BTreeSet::new(),
             perhaps: BTreeSet::new(),
             unpacked: BTreeSet::new(),

@@ -148,14 +148,19 @@ impl Machine<'_> {
         out
     }
 
-    /// Who runs something as another user gives it an environment of its own, unless told otherwise (sudo(8), "Command environment"; su(1);
-    /// doas(1)).
+    /// Who runs something as another user gives it an environment of its own, unless told otherwise (sudo(8), "Command environment"; doas(1);
+    /// of su(1) and runuser(1) only a login shell has one).
     fn passes_environment(&mut self, base: &str, rest: &[Word]) {
         let kept = |word: &Word| {
             let option = word.prefix();
             option.starts_with("--preserve-env") || (option.starts_with("-E") && !option.contains(' '))
         };
-        if matches!(base, "sudo" | "doas" | "su" | "runuser" | "pkexec") && !rest.iter().any(kept) {
+        let logs_in = |word: &Word| matches!(word.constant(), Some("-" | "-l" | "--login"));
+        let own = match base {
+            "su" | "runuser" => rest.iter().any(logs_in),
+            _ => matches!(base, "sudo" | "doas" | "pkexec"),
+        };
+        if own && !rest.iter().any(kept) {
             self.scope.export_nothing();
         }
     }

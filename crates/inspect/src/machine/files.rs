@@ -66,8 +66,13 @@ impl Machine<'_> {
 
     /// Writes down what lies at a place now; where it may be another place that is written, either.
     pub(crate) fn put(&mut self, name: String, data: Stream, either: bool) {
+        self.puts += 1;
         let data = match self.files.remove(&name) {
             Some(before) if either => before.or(data),
+            Some(before) if self.conditional > 0 => {
+                self.replaced.push((name.clone(), before));
+                data
+            }
             _ => data,
         };
         self.altered.remove(&name);
@@ -81,6 +86,32 @@ impl Machine<'_> {
             self.files.insert(name, data);
         } else {
             self.out.too_much("more files are written than are followed");
+        }
+    }
+
+    /// Reads something that only a condition lets run: what it puts into files holds there, and is one of two things afterwards.
+    pub(crate) fn conditional<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> T {
+        let mark = self.condition_begins();
+        let out = work(self);
+        self.condition_ends(mark);
+        out
+    }
+
+    pub(crate) fn condition_begins(&mut self) -> usize {
+        self.conditional += 1;
+        self.replaced.len()
+    }
+
+    /// As [`Machine::conditional`], with what [`Machine::condition_begins`] gave.
+    pub(crate) fn condition_ends(&mut self, mark: usize) {
+        self.conditional -= 1;
+        for (name, before) in self.replaced.get(mark..).unwrap_or_default().to_vec() {
+            if let Some(now) = self.files.remove(&name) {
+                self.files.insert(name, before.or(now));
+            }
+        }
+        if self.conditional == 0 {
+            self.replaced.clear();
         }
     }
 

@@ -11,6 +11,9 @@ use crate::bounded::has_room;
 /// The most folders that are followed side by side.
 const MAX_FOLDERS: usize = 4;
 
+/// The most functions.
+const MAX_FUNCTIONS: usize = 512;
+
 /// The most bodies of one function that are followed side by side.
 const MAX_BODIES: usize = 8;
 
@@ -111,6 +114,8 @@ pub(crate) struct Scope {
     pub(crate) allexport: bool,
     /// Whether the last member of a pipeline runs in the shell itself.
     pub(crate) lastpipe: bool,
+    /// Whether a pattern that nothing matches is no word.
+    pub(crate) nullglob: bool,
     /// Whether nothing goes on from here: what comes next is read, and its state is none of those that come about.
     pub(crate) left: bool,
 }
@@ -130,6 +135,7 @@ impl Scope {
             errexit: false,
             allexport: false,
             lastpipe: false,
+            nullglob: false,
             left: false,
         }
     }
@@ -190,6 +196,11 @@ impl Scope {
         }
         let letters = Rc::make_mut(&mut self.attributes).entry(name.to_owned()).or_default();
         if on { letters.push(letter) } else { letters.retain(|own| own != letter) }
+    }
+
+    /// Whether what a variable is given is an expression that is computed.
+    pub(crate) fn is_sum(&self, name: &str) -> bool {
+        self.attributes.get(name).is_some_and(|letters| letters.contains('i'))
     }
 
     pub(crate) fn is_exported(&self, name: &str) -> bool {
@@ -271,8 +282,14 @@ impl Scope {
     }
 
     pub(crate) fn define(&mut self, name: &str, body: FunctionBody) {
+        if !self.functions.contains_key(name) && !has_room(self.functions.len(), MAX_FUNCTIONS) {
+            return;
+        }
         let function = Function { bodies: vec![Rc::new(body)], always: true };
         Rc::make_mut(&mut self.functions).insert(name.to_owned(), function);
+        if self.allexport {
+            self.mark(&format!("{name}()"), 'x', true);
+        }
     }
 
     /// Removes a function; where `perhaps`, only as one of two ways.
@@ -326,6 +343,7 @@ impl Scope {
 
     /// Forgets what a file that is not seen may have changed.
     pub(crate) fn forget(&mut self) {
+        self.errexit = false;
         for value in Rc::make_mut(&mut self.variables).values_mut() {
             *value = Variable::Unknown;
         }
@@ -363,6 +381,7 @@ impl Scope {
             && self.parameters_known == other.parameters_known
             && self.parameters == other.parameters
             && (Rc::ptr_eq(&self.aliases, &other.aliases) || self.aliases == other.aliases)
+            && (Rc::ptr_eq(&self.attributes, &other.attributes) || self.attributes == other.attributes)
             && (Rc::ptr_eq(&self.functions, &other.functions) || same_functions())
             && self.errexit == other.errexit
     }
@@ -418,10 +437,17 @@ impl Scope {
         self.errexit &= other.errexit;
         self.allexport &= other.allexport;
         self.lastpipe |= other.lastpipe;
+        self.nullglob |= other.nullglob;
     }
 
     /// What is missing here is taken from `other`.
     pub(crate) fn fill(&mut self, other: &Self) {
+        if !Rc::ptr_eq(&self.functions, &other.functions) {
+            let mine = Rc::make_mut(&mut self.functions);
+            for (name, function) in other.functions.iter() {
+                mine.entry(name.clone()).or_insert_with(|| function.clone());
+            }
+        }
         if Rc::ptr_eq(&self.variables, &other.variables) || other.names().all(|name| self.variable(name).is_some()) {
             return;
         }

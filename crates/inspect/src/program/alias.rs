@@ -3,7 +3,7 @@
 use countersign_plan::tool::Effect;
 
 use crate::inspection::UnknownKind;
-use crate::machine::{Machine, Stream, Word};
+use crate::machine::{Machine, Part, Stream, Word};
 
 impl Machine<'_> {
     /// Runs a command whose name may be an alias: a shell that is not interactive expands none, unless it goes by POSIX (Bash reference
@@ -14,6 +14,10 @@ impl Machine<'_> {
             Some((name.to_owned(), self.scope.alias(name)?.to_owned(), rest.to_vec()))
         });
         let Some((name, alias, rest)) = alias else { return self.run(words, stdin) };
+        // Where nothing else has the name there is nothing to run without it.
+        if !self.is_other_than_alias(&name) {
+            return self.aliased(&name, &alias, &rest, &stdin);
+        }
         let before = self.scope.clone();
         let out = self.aliased(&name, &alias, &rest, &stdin);
         let expanded = std::mem::replace(&mut self.scope, before);
@@ -22,24 +26,31 @@ impl Machine<'_> {
         out
     }
 
+    fn is_other_than_alias(&self, name: &str) -> bool {
+        self.scope.function(name).is_some() || crate::catalogue::entry(name).is_some() || super::special::knows(name)
+    }
+
     fn aliased(&mut self, name: &str, alias: &str, rest: &[Word], stdin: &Stream) -> Stream {
         let mut text = alias.to_owned();
         for word in rest {
             text.push(' ');
-            match word.constant() {
-                Some(constant) => {
-                    text.push('\'');
-                    text.push_str(&constant.replace('\'', r"'\''"));
-                    text.push('\'');
+            for part in word.parts() {
+                match part {
+                    Part::Text(part) => {
+                        text.push('\'');
+                        text.push_str(&part.replace('\'', r"'\''"));
+                        text.push('\'');
+                    }
+                    Part::Glob(sign) => text.push(*sign),
+                    Part::Hole { .. } => {
+                        let message = format!("the alias `{name}` gets an unknown argument");
+                        self.unknown(UnknownKind::Value, Effect::Execute, message);
+                        text.push_str("\"$_\"");
+                    }
                 }
-                None => {
-                    self.unknown(
-                        UnknownKind::Value,
-                        Effect::Execute,
-                        format!("the alias `{name}` gets an unknown argument"),
-                    );
-                    text.push_str("\"$_\"");
-                }
+            }
+            if word.is_empty() {
+                text.push_str("''");
             }
         }
         self.scope.unalias(Some(name));

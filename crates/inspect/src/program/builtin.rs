@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use countersign_plan::tool::Effect;
 
-use crate::inspection::{FindingKind, Knowledge};
+use crate::inspection::{FindingKind, Knowledge, UnknownKind};
 use crate::machine::{Machine, Stream, Variable, Word};
 
 /// Builtins that change nothing outside the shell.
@@ -80,7 +80,7 @@ impl Machine<'_> {
             "trap" => self.trap(rest),
             "let" => {
                 for word in rest.iter().map(Word::shown).collect::<Vec<_>>() {
-                    self.arithmetic_statement(&word);
+                    self.arithmetic(&word);
                 }
                 Stream::empty()
             }
@@ -92,13 +92,20 @@ impl Machine<'_> {
                 Stream::unknown()
             }
             "shopt" => {
-                if rest.iter().any(|word| word.constant() == Some("lastpipe")) {
-                    self.scope.lastpipe |= rest.iter().any(|word| word.constant() == Some("-s"));
+                let says = |option: &str| rest.iter().any(|word| word.constant() == Some(option));
+                self.scope.lastpipe |= says("lastpipe") && says("-s");
+                self.scope.nullglob |= says("nullglob") && says("-s");
+                // The options of `set` (Bash reference manual 4.3.2, "-o").
+                if rest.iter().any(|word| word.prefix().starts_with('-') && word.prefix().contains('o')) {
+                    self.scope.errexit = false;
                 }
                 Stream::unknown()
             }
             "test" | "[" | "[[" => self.test_builtin(rest),
             "enable" => {
+                if rest.iter().any(|word| word.prefix().starts_with(['-']) && !word.prefix().starts_with("-f")) {
+                    self.unknown(UnknownKind::Code, Effect::Execute, "a builtin may be none any more");
+                }
                 for pair in rest.windows(2) {
                     if let [flag, file] = pair
                         && flag.constant() == Some("-f")

@@ -189,7 +189,8 @@ impl Machine<'_> {
             && rest.len() > 1
             && !matches!(action.constant(), Some("-" | ""))
         {
-            self.set_trap(action);
+            let exit = |word: &Word| matches!(word.constant(), Some("EXIT" | "0"));
+            self.set_trap(action, rest.iter().skip(1).all(exit));
         }
         Stream::empty()
     }

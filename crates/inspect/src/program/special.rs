@@ -234,7 +234,10 @@ impl Machine<'_> {
                     let line = word.skip(skip);
                     return self.split_string(line.as_ref(), rest.get(i..).unwrap_or_default(), stdin);
                 }
-                _ if text.starts_with("--unset=") || (text.starts_with("-u") && text.len() > 2) => {}
+                _ if text.starts_with("--unset=") || (text.starts_with("-u") && text.len() > 2) => {
+                    let name = text.strip_prefix("--unset=").or_else(|| text.strip_prefix("-u")).unwrap_or("");
+                    self.scope.set(name, Variable::Unset);
+                }
                 "--help" | "--version" => return Stream::unknown(),
                 _ if text.starts_with('-') => {
                     self.unknown(

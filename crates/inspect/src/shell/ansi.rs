@@ -160,6 +160,9 @@ fn shaped(text: &str, shape: &str) -> Option<String> {
 
 /// The digits of a number with zeros before them, or blanks.
 fn digits_shaped(digits: &str, shape: &str) -> Option<String> {
+    if shape.contains(['+', ' ', '#']) {
+        return None;
+    }
     match shape.strip_prefix('0').filter(|width| !width.contains('.') && !digits.starts_with('-')) {
         Some(width) => {
             let width = width.parse::<usize>().ok().filter(|width| *width <= MAX_WIDTH)?;

@@ -32,6 +32,11 @@ impl Machine<'_> {
             self.unknown(UnknownKind::Value, Effect::Execute, format!("the expression `{expr}` is not followed"));
         }
         self.judge_names(&expr);
+        if assigns(&expr) {
+            for name in expr.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').filter(|word| is_name(word)) {
+                self.scope.set(name, Variable::Unknown);
+            }
+        }
         match constant(&expr) {
             Some(n) => Word::text(n.to_string()),
             None => Word::hole("number"),
@@ -69,6 +74,18 @@ impl Machine<'_> {
             self.unknown(UnknownKind::Code, Effect::Execute, format!("the index in `{text}` may run a command"));
         }
     }
+}
+
+/// Whether an expression gives a name a value: `x=1`, `x+=1`, `x<<=1`, `x++`.
+fn assigns(expr: &str) -> bool {
+    let bytes = expr.as_bytes();
+    let at = |i: Option<usize>| i.and_then(|i| bytes.get(i)).copied().unwrap_or(b' ');
+    let sets = |i: usize| {
+        let (before, first) = (at(i.checked_sub(1)), at(i.checked_sub(2)));
+        let compares = at(Some(i + 1)) == b'=' || matches!(before, b'=' | b'!');
+        !compares && (!matches!(before, b'<' | b'>') || first == before)
+    };
+    expr.contains("++") || expr.contains("--") || expr.match_indices('=').any(|(i, _)| sets(i))
 }
 
 /// The value of an expression without names.

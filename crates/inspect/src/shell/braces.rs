@@ -20,6 +20,10 @@ impl Machine<'_> {
             self.out.too_much("a word nests more braces than are followed");
             return vec![raw.to_owned()];
         }
+        // The parser does not say how wide the numbers of each sequence are written.
+        if width(raw) > 0 && raw.matches("..").count() > 1 {
+            self.out.too_much("how wide numbers of several sequences are is not followed");
+        }
         match parse_brace_expansions(raw, &options()) {
             Ok(Some(parts)) => {
                 let mut left = MAX_FIELDS;
@@ -34,7 +38,7 @@ impl Machine<'_> {
     }
 }
 
-/// How wide the numbers of a sequence are where one of them begins with a zero; with several sequences the widest.
+/// How wide the numbers of a sequence are where one of them begins with a zero.
 fn width(raw: &str) -> usize {
     let digits = |text: &str| text.chars().take_while(char::is_ascii_digit).count();
     let numbers = raw.match_indices("..").flat_map(|(at, dots)| {

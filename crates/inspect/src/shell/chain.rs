@@ -4,7 +4,11 @@
 use brush_parser::ast::{AndOr, AndOrList, Command, CompoundList, CompoundListItem, Pipeline, SeparatorOperator};
 
 use super::jumps::Kind;
+use crate::bounded::Bounded as _;
 use crate::machine::{Machine, Scope, Stream, Whereabouts};
+
+/// The most commands of one list that follow each other by `&&` and `||`.
+const MAX_LINKS: usize = 256;
 
 impl Machine<'_> {
     pub(crate) fn list(&mut self, list: &CompoundList, stdin: &Stream) -> Stream {
@@ -72,7 +76,8 @@ impl Machine<'_> {
         let outer = self.unchecked;
         self.unchecked = outer || !list.additional.is_empty();
         let (mut out, mut failed) = self.pipeline(&list.first, stdin);
-        for (i, next) in list.additional.iter().enumerate() {
+        let sure = self.condition_begins();
+        for (i, next) in list.additional.iter().at_most(MAX_LINKS).enumerate() {
             self.unchecked = outer || i + 1 < list.additional.len();
             match next {
                 AndOr::And(pipeline) => {
@@ -81,6 +86,8 @@ impl Machine<'_> {
                     failed = either(failed, otherwise);
                 }
                 AndOr::Or(pipeline) => {
+                    self.condition_ends(sure);
+                    self.condition_begins();
                     let otherwise = failed.take().unwrap_or_else(|| self.scope.clone());
                     let succeeded = std::mem::replace(&mut self.scope, otherwise);
                     let (written, otherwise) = self.pipeline(pipeline, stdin);
@@ -91,6 +98,7 @@ impl Machine<'_> {
                 }
             }
         }
+        self.condition_ends(sure);
         self.unchecked = outer;
         (out, failed)
     }
@@ -158,6 +166,7 @@ impl Machine<'_> {
         self.frames.push(Kind::Subshell.into());
         let standing = self.standing.clone();
         let out = work(self);
+        self.flush_standing();
         self.standing = standing;
         self.frames.pop();
         self.scope = before;

@@ -16,6 +16,52 @@ pub(crate) fn constant(condition: &CompoundList) -> Option<bool> {
     of_pipeline(&item.0.first)
 }
 
+/// The names that the one command of a condition reads a line into: `while IFS= read -r name || [ -n "$name" ]`.
+pub(crate) fn names_read(condition: &CompoundList) -> Option<Vec<&str>> {
+    let [item] = condition.0.as_slice() else { return None };
+    let [Command::Simple(simple)] = item.0.first.seq.as_slice() else { return None };
+    (simple.word_or_name.as_ref()?.value == "read").then_some(())?;
+    let words = simple.suffix.iter().flat_map(|suffix| &suffix.0).filter_map(|item| match item {
+        CommandPrefixOrSuffixItem::Word(word) => Some(word.value.as_str()),
+        _ => None,
+    });
+    Some(words.filter(|word| super::parts::is_name(word)).collect())
+}
+
+/// Whether a condition asks for parameters that are left (`true`) or for none (`false`): `[ $# -gt 0 ]`, `(( $# ))`, `[ -n "$1" ]`.
+pub(crate) fn counts_parameters(condition: &CompoundList) -> Option<bool> {
+    let [item] = condition.0.as_slice() else { return None };
+    let [only] = item.0.first.seq.as_slice() else { return None };
+    if !item.0.additional.is_empty() || item.0.first.bang {
+        return None;
+    }
+    let words: Vec<&str> = match only {
+        Command::Simple(simple) if simple.prefix.is_none() => {
+            let name = simple.word_or_name.as_ref()?.value.as_str();
+            let mut words = Vec::new();
+            for item in simple.suffix.iter().flat_map(|suffix| &suffix.0) {
+                let CommandPrefixOrSuffixItem::Word(word) = item else { return None };
+                words.push(word.value.as_str());
+            }
+            match (name, words.as_slice()) {
+                ("test", words) | ("[", [words @ .., "]"]) => words.to_vec(),
+                _ => return None,
+            }
+        }
+        Command::Compound(CompoundCommand::Arithmetic(command), _) => match command.expr.value.trim() {
+            "$#" | "$# > 0" | "$#>0" | "$# != 0" | "# > 0" => return Some(true),
+            _ => return None,
+        },
+        _ => return None,
+    };
+    match words.as_slice() {
+        ["$#" | "\"$#\"", "-gt" | "-ne", "0"] | ["$#" | "\"$#\"", "-ge", "1"] => Some(true),
+        ["-n", "\"$1\""] | ["\"$1\""] => Some(true),
+        ["$#" | "\"$#\"", "-eq", "0"] | ["-z", "\"$1\""] => Some(false),
+        _ => None,
+    }
+}
+
 fn of_pipeline(pipeline: &Pipeline) -> Option<bool> {
     let [only] = pipeline.seq.as_slice() else { return None };
     let holds = match only {

@@ -87,7 +87,8 @@ impl Machine<'_> {
     pub(crate) fn jump(&mut self, name: &str, rest: &[Word]) {
         let number = |word: &Word| word.constant().and_then(|n| n.parse::<usize>().ok());
         let given = rest.first().map(number);
-        let plain = rest.len() < 2 && !rest.iter().any(Word::is_many);
+        // With `--help` it only explains itself.
+        let plain = rest.len() < 2 && !rest.iter().any(|word| word.is_many() || word.prefix().starts_with("--"));
         let gone = match name {
             "exit" => true,
             "return" => {
@@ -122,29 +123,26 @@ impl Machine<'_> {
         }
     }
 
-    /// Out of so many loops, or of any where that is not known.
+    /// Out of so many loops, or of any where that is not known; out of the outermost one where there are not so many (Bash reference manual
+    /// 4.1).
     fn jump_out(&mut self, loops: usize, ends: bool) {
         let scope = self.scope.clone();
-        let mut count = 0;
-        for frame in self.frames.iter_mut().rev() {
-            match frame.kind {
-                Kind::Loop => {
-                    count += 1;
-                    if count == loops || loops == usize::MAX {
-                        let to = if ends { &mut frame.left } else { &mut frame.next };
-                        *to = either(to.take(), Some(scope.clone()));
-                    }
-                    if count == loops {
-                        return;
-                    }
-                }
-                // Bash goes on to the loops around the function.
-                Kind::Call => {
-                    frame.left = either(frame.left.take(), Some(scope));
-                    frame.jumps = true;
-                    return;
-                }
-                Kind::Subshell | Kind::Process => return,
+        let own = self.frames.iter().rev().take_while(|frame| frame.kind == Kind::Loop).count();
+        let outer = self.frames.len().saturating_sub(own);
+        let call = outer.checked_sub(1).and_then(|at| self.frames.get_mut(at)).filter(|frame| frame.kind == Kind::Call);
+        // Bash goes on to the loops around the function.
+        let last = match call.filter(|_| loops > own) {
+            Some(frame) => {
+                frame.left = either(frame.left.take(), Some(scope.clone()));
+                frame.jumps = true;
+                0
+            }
+            None => loops.min(own),
+        };
+        for (count, frame) in self.frames.iter_mut().skip(outer).rev().enumerate() {
+            if count + 1 == last || loops == usize::MAX {
+                let to = if ends { &mut frame.left } else { &mut frame.next };
+                *to = either(to.take(), Some(scope.clone()));
             }
         }
     }

@@ -3,29 +3,33 @@
 use brush_parser::ast::{CompoundList, ElseClause, ForClauseCommand, IfClauseCommand, Word as RawWord};
 
 use super::ending;
+use crate::bounded::Bounded as _;
 use crate::inspection::Build as _;
 use crate::machine::{Machine, Scope, Stream, Variable, Word};
 
 /// The most values of a `for` loop that are followed one by one.
 pub(super) const MAX_ROUNDS: usize = 64;
 
+/// The most branches of one `if`.
+const MAX_BRANCHES: usize = 256;
+
 impl Machine<'_> {
     pub(super) fn branches(&mut self, clause: &IfClauseCommand, stdin: &Stream) -> Stream {
         let (mut out, mut failed) = self.condition(&clause.condition, stdin);
-        let mut written = self.list(&clause.then, stdin);
+        let mut written = self.conditional(|machine| machine.list(&clause.then, stdin));
         let mut after = self.scope.clone();
         let mut complete = false;
-        for ElseClause { condition, body } in clause.elses.iter().flatten() {
+        for ElseClause { condition, body } in clause.elses.iter().flatten().at_most(MAX_BRANCHES) {
             self.scope = failed.clone();
             match condition {
                 Some(condition) => {
-                    let (more, otherwise) = self.condition(condition, stdin);
+                    let (more, otherwise) = self.conditional(|machine| machine.condition(condition, stdin));
                     out = out.then(more);
                     failed = otherwise;
                 }
                 None => complete = true,
             }
-            written = written.or(self.list(body, stdin));
+            written = written.or(self.conditional(|machine| machine.list(body, stdin)));
             after.join(&self.scope);
         }
         if !complete {
@@ -48,15 +52,18 @@ impl Machine<'_> {
         let mut after: Option<Scope> = None;
         for round in 0.. {
             let start = self.scope.clone();
+            let puts = self.puts;
             let written = body(self, stdin);
             out.get_or_insert(written);
+            // What the first round writes the next one may read.
+            let again = round == 0 && self.puts != puts;
             self.next_round();
             match &mut after {
                 Some(after) => after.join(&self.scope),
                 None => after = Some(self.scope.clone()),
             }
             self.scope.join_but_parameters(&start);
-            if self.scope.same_values(&start) {
+            if self.scope.same_values(&start) && !again {
                 break;
             }
             if round == 2 * MAX_ROUNDS {
@@ -73,16 +80,9 @@ impl Machine<'_> {
 
     /// Whether a loop that goes on as long as there are parameters has none left.
     pub(super) fn has_shifted_all(&self, condition: &CompoundList, holds: bool) -> bool {
-        let none = self.scope.parameters_known && self.scope.parameters.len() == 1;
-        none && {
-            let text = condition.to_string().replace('"', "").replace(['[', ']', '(', ')', ';'], " ");
-            let words: Vec<&str> = text.split_whitespace().filter(|word| *word != "test").collect();
-            match words.as_slice() {
-                ["$#" | "$1"] | ["$#", "-gt" | "-ne" | ">" | "!=", "0"] | ["$#", "-ge", "1"] | ["-n", "$1"] => holds,
-                ["$#", "-eq" | "==", "0"] | ["-z", "$1"] => !holds,
-                _ => false,
-            }
-        }
+        self.scope.parameters_known
+            && self.scope.parameters.len() == 1
+            && ending::counts_parameters(condition).is_some_and(|some| some == holds)
     }
 
     pub(super) fn for_each(&mut self, clause: &ForClauseCommand, stdin: &Stream) -> Stream {
@@ -110,7 +110,8 @@ impl Machine<'_> {
         for value in values {
             // Any number of words, or as many as there are files.
             let several = value.is_many() || value.is_pattern();
-            if value.is_many() {
+            // A pattern that nothing matches may be no word at all.
+            if value.is_many() || (value.is_pattern() && self.scope.nullglob) {
                 let none = self.scope.clone();
                 self.leave_loop(&none);
             }

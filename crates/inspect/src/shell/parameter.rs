@@ -6,7 +6,7 @@ use brush_parser::word::{
 use countersign_plan::tool::Effect;
 
 use super::matched::{self, Cut};
-use super::parts::{capitalise, is_any, is_name, is_several, many, name_of, part_of, parts_of, slice};
+use super::parts::{capitalise, is_any, is_name, is_several, name_of, part_of, parts_of, slice};
 use super::{ansi, pattern};
 use crate::inspection::UnknownKind;
 use crate::machine::{Machine, Part, Variable, Word};
@@ -128,8 +128,8 @@ impl Machine<'_> {
                 self.single(pattern.as_deref().unwrap_or(""));
                 vec![Word::hole(name_of(parameter))]
             }
-            ParameterExpr::VariableNames { prefix, .. } => vec![many(prefix)],
-            ParameterExpr::MemberKeys { variable_name, .. } => vec![many(variable_name)],
+            ParameterExpr::VariableNames { prefix, .. } => vec![Word::holes(prefix)],
+            ParameterExpr::MemberKeys { variable_name, .. } => vec![Word::holes(variable_name)],
         }
     }
 
@@ -222,7 +222,7 @@ impl Machine<'_> {
                 Some(Variable::Array(words)) => words.clone(),
                 Some(Variable::Scalar(word)) => vec![word.clone()],
                 Some(Variable::Unset) => Vec::new(),
-                Some(Variable::Unknown) | None => vec![many(name)],
+                Some(Variable::Unknown) | None => vec![Word::holes(name)],
             },
         }
     }
@@ -365,7 +365,7 @@ impl Machine<'_> {
         if is_several(parameter) {
             return slice(parameter, words, offset.filter(|_| length != Some(None)), length.flatten());
         }
-        let [word] = words.as_slice() else { return if words.is_empty() { words } else { vec![many("slice")] } };
+        let [word] = words.as_slice() else { return if words.is_empty() { words } else { vec![Word::holes("slice")] } };
         // A part of the name of a file that is there leads nowhere else.
         let hole = || match matched::part_of(word, "").filter(|_| word.is_pattern() && !word.has_hole()) {
             Some(part) => vec![part],

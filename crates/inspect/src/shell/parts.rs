@@ -17,7 +17,7 @@ pub(super) fn slice(
     let known = words.iter().all(|word| !word.is_many() && !word.is_pattern());
     let start =
         offset.map(|offset| if offset < 0 { count + offset } else { offset - first }).filter(|start| *start >= 0);
-    let (true, Some(start), None | Some(0..)) = (known, start, length) else { return vec![many("slice")] };
+    let (true, Some(start), None | Some(0..)) = (known, start, length) else { return vec![Word::holes("slice")] };
     let kept = length.unwrap_or(count);
     words.drain(..usize::try_from(start.min(count)).unwrap_or(0));
     words.truncate(usize::try_from(kept).unwrap_or(usize::MAX));
@@ -99,12 +99,6 @@ pub(super) fn name_of(parameter: &Parameter) -> String {
 /// Whether a pattern of characters is left out, which stands for any.
 pub(super) fn is_any(pattern: &Option<String>) -> bool {
     pattern.as_deref().is_none_or(str::is_empty)
-}
-
-pub(super) fn many(name: &str) -> Word {
-    let mut word = Word::default();
-    word.push(Part::Hole { name: name.to_owned(), many: true });
-    word
 }
 
 pub(super) fn capitalise(text: &str, change: fn(&char) -> char) -> String {

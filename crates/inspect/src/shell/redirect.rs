@@ -272,19 +272,21 @@ impl Machine<'_> {
             prefix.iter().chain(suffix).any(|item| matches!(item, CommandPrefixOrSuffixItem::IoRedirect(_)));
         let connected = self.is_connected(redirected, &targets);
         let outer = std::mem::replace(&mut self.connected, connected);
-        let lasts = words.len() == 1 && name == "exec";
+        let lasts = words.last().and_then(Word::constant) == Some("exec")
+            && words.iter().rev().skip(1).all(|word| matches!(word.constant(), Some("command" | "builtin")));
         if lasts {
             self.keep_redirections(prefix.iter().chain(suffix), &stdin, &targets);
         }
         let quoted = command.word_or_name.as_ref().is_none_or(|word| word.value != name);
-        let left = self.scope.left;
-        let out = if quoted { self.run(words, stdin) } else { self.run_or_alias(words, stdin) };
         let mut redirects = prefix.iter().chain(suffix).filter_map(|item| match item {
             CommandPrefixOrSuffixItem::IoRedirect(redirect) => Some(redirect),
             _ => None,
         });
-        if redirects.any(may_fail) {
-            self.scope.left = left;
+        // Where one of them fails nothing runs.
+        let before_run = redirects.any(may_fail).then(|| self.scope.clone());
+        let out = if quoted { self.run(words, stdin) } else { self.run_or_alias(words, stdin) };
+        if let Some(before) = before_run {
+            self.scope.join(&before);
         }
         self.connected = outer;
         for (name, value, exported) in kept {

@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 
 use brush_parser::ast::{CommandPrefixOrSuffixItem, IoFileRedirectKind, IoRedirect};
+use countersign_plan::tool::Effect;
 
 use super::redirect::Target;
-use crate::bounded::has_room;
+use crate::bounded::{Bounded as _, has_room};
+use crate::inspection::UnknownKind;
 use crate::machine::{Machine, Stream};
 
 /// The most descriptors that are followed.
@@ -35,8 +37,14 @@ impl Standing {
     }
 
     pub(super) fn end(&mut self, outer: (Option<Stream>, Option<Vec<Target>>)) {
-        self.input = self.input.take().or(outer.0);
-        self.outputs = self.outputs.take().or(outer.1);
+        self.input = match (self.input.take(), outer.0) {
+            (Some(own), Some(outer)) => Some(outer.or(own)),
+            (own, outer) => own.or(outer),
+        };
+        self.outputs = match (self.outputs.take(), outer.1) {
+            (Some(own), Some(outer)) => Some(beside(Some(&outer), &own)),
+            (own, outer) => own.or(outer),
+        };
     }
 
     pub(super) fn input(&self) -> Option<&Stream> {
@@ -47,6 +55,12 @@ impl Standing {
         if self.descriptors.contains_key(&fd) || has_room(self.descriptors.len(), MAX_DESCRIPTORS) {
             self.descriptors.insert(fd, target);
         }
+    }
+
+    /// Whether anything of it leads to another command or comes from elsewhere.
+    fn is_open(&self) -> bool {
+        let runs = |target: &Target| !matches!(target, Target::File { .. });
+        self.input.is_some() || self.outputs.iter().flatten().chain(self.descriptors.values()).any(runs)
     }
 
     pub(super) fn target(&self, fd: &str) -> Option<&Target> {
@@ -64,6 +78,12 @@ impl Machine<'_> {
     ) {
         for item in items {
             let CommandPrefixOrSuffixItem::IoRedirect(redirect) = item else { continue };
+            let copied = |fd: Option<i32>| matches!(fd, Some(3..));
+            let duplicates = matches!(
+                redirect,
+                IoRedirect::File(fd, IoFileRedirectKind::DuplicateInput | IoFileRedirectKind::DuplicateOutput, _)
+                    if copied(*fd)
+            );
             let (input, output) = match redirect {
                 IoRedirect::HereDocument(fd, _) | IoRedirect::HereString(fd, _) => {
                     (matches!(fd, None | Some(0)), false)
@@ -76,25 +96,31 @@ impl Machine<'_> {
                     IoFileRedirectKind::Write
                     | IoFileRedirectKind::Append
                     | IoFileRedirectKind::Clobber
-                    | IoFileRedirectKind::DuplicateOutput => (false, matches!(fd, None | Some(1))),
+                    | IoFileRedirectKind::DuplicateOutput => (false, matches!(fd, None | Some(1 | 2))),
                 },
             };
+            // What was set before may still hold, where only a branch sets another one.
             if input {
-                self.standing.input = Some(stdin.clone());
+                let before = self.standing.input.take();
+                self.standing.input = Some(before.map_or_else(|| stdin.clone(), |before| before.or(stdin.clone())));
             }
             if output {
                 self.flush_standing();
-                self.standing.outputs = Some(targets.to_vec());
+                self.standing.outputs = Some(beside(self.standing.outputs.as_deref(), targets));
+            }
+            if duplicates && self.standing.is_open() {
+                let message = "where a descriptor leads that is made of another one is not followed";
+                self.unknown(UnknownKind::Code, Effect::Execute, message);
             }
         }
     }
 
     /// What is written goes to where `exec` leads; what is left goes on.
     pub(super) fn hand_on(&mut self, out: Stream) -> Stream {
-        let Some(targets) = self.standing.outputs.clone().filter(|targets| !targets.is_empty()) else { return out };
         if out.text.as_deref() == Some("") {
             return out;
         }
+        let Some(targets) = self.standing.outputs.clone().filter(|targets| !targets.is_empty()) else { return out };
         for target in targets {
             match target {
                 Target::File { path, .. } => self.write_file(&path, out.clone(), true),
@@ -114,4 +140,10 @@ impl Machine<'_> {
         let commands = targets.into_iter().filter(|target| !matches!(target, Target::File { .. })).collect();
         self.deliver(written, commands);
     }
+}
+
+/// Where output goes by now, and the commands that it went to before: only a branch may have changed it.
+fn beside(before: Option<&[Target]>, now: &[Target]) -> Vec<Target> {
+    let commands = before.into_iter().flatten().filter(|target| !matches!(target, Target::File { .. }));
+    commands.chain(now).cloned().at_most(MAX_DESCRIPTORS).collect()
 }

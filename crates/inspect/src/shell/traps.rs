@@ -2,8 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use countersign_plan::tool::Effect;
+
 use crate::bounded::has_room;
-use crate::inspection::Span;
+use crate::inspection::{Span, UnknownKind};
 use crate::machine::{Machine, Scope, Stream, Word};
 
 /// The most actions that are followed.
@@ -40,13 +42,24 @@ struct Action {
 
 impl Machine<'_> {
     /// Sets an action.
-    pub(crate) fn set_trap(&mut self, text: &Word) {
+    pub(crate) fn set_trap(&mut self, text: &Word, at_exit: bool) {
         if !has_room(self.traps.actions.len(), MAX_TRAPS) {
             return;
         }
-        let (text, span, made) = (text.clone(), self.span, self.made.clone());
-        self.traps.actions.push(Action { text, span, since: self.traps.moments.len(), made });
+        // What comes about by a signal may do so before any command.
+        if !at_exit {
+            let before = self.scope.clone();
+            self.shell_text(text, &Stream::unknown());
+            let changed = !self.scope.same_values(&before);
+            self.scope = before;
+            if changed {
+                let message = format!("what the action `{}` changes is not followed", text.shown());
+                self.unknown(UnknownKind::Value, Effect::Execute, message);
+            }
+        }
         self.add_moment();
+        let (text, span, made) = (text.clone(), self.span, self.made.clone());
+        self.traps.actions.push(Action { text, span, since: self.traps.moments.len().saturating_sub(1), made });
     }
 
     /// Keeps the state as it is now, where an action may run in it.
@@ -98,7 +111,6 @@ impl Machine<'_> {
                     later.fill(earlier);
                 }
             }
-            moments.dedup_by(|a, b| a.same_values(b));
             for action in actions {
                 self.span = action.span;
                 let made = std::mem::replace(&mut self.made, action.made);

@@ -13,6 +13,13 @@ impl Machine<'_> {
             self.scope.set(base, Variable::any_array(base));
             return;
         }
+        if let Variable::Scalar(word) = &value
+            && self.scope.is_sum(name)
+        {
+            let text = word.shown();
+            self.judge_index(&text);
+            self.judge_names(&text);
+        }
         let harmless = match (name, &value) {
             // Extending the list of folders at its end shadows nothing.
             ("PATH", Variable::Scalar(word)) => {

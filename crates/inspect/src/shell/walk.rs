@@ -10,13 +10,17 @@ use countersign_plan::tool::Effect;
 use super::ending;
 use super::loops::MAX_ROUNDS;
 use super::redirect::may_fail;
+use crate::bounded::Bounded as _;
 use crate::inspection::{FindingKind, Span, UnknownKind};
 use crate::machine::{Machine, Stream, Variable, Word};
+
+/// The most branches of one `case`.
+const MAX_CASES: usize = 256;
 
 /// What each round of a loop with this condition reads: one line where it reads once and the lines are known, or the names of files
 /// that a line may be. `None` is all of the input.
 fn rounds(condition: &CompoundList, stdin: &Stream) -> Vec<Option<Stream>> {
-    if condition.to_string().matches("read ").count() != 1 {
+    if ending::names_read(condition).is_none() {
         return vec![None];
     }
     let lines: Vec<&str> = stdin.text.iter().flat_map(|text| text.lines()).collect();
@@ -45,18 +49,25 @@ impl Machine<'_> {
             Command::Simple(simple) => self.simple(simple, stdin),
             Command::Compound(compound, redirects) => {
                 let (stdin, target) = self.redirected(redirects.as_ref(), stdin);
-                let left = self.scope.left;
+                let fails = redirects.as_ref().is_some_and(|list| list.0.iter().any(may_fail));
+                let before = fails.then(|| self.scope.clone());
                 let out = self.compound(compound, &stdin);
-                if redirects.as_ref().is_some_and(|list| list.0.iter().any(may_fail)) {
-                    self.scope.left = left;
+                if let Some(before) = before {
+                    self.scope.join(&before);
                 }
                 self.deliver(out, target)
             }
             Command::Function(function) => {
+                if !self.spend() {
+                    return Stream::unknown();
+                }
                 self.scope.define(&function.fname.value, function.body.clone());
                 Stream::empty()
             }
             Command::ExtendedTest(test, redirects) => {
+                if !self.spend() {
+                    return Stream::unknown();
+                }
                 let (_, target) = self.redirected(redirects.as_ref(), stdin);
                 self.test(&test.expr);
                 self.deliver(Stream::empty(), target)
@@ -101,9 +112,13 @@ impl Machine<'_> {
                             if machine.has_shifted_all(&clause.0, holds) {
                                 return out;
                             }
-                            out.then(machine.list(&clause.1.list, stdin))
+                            out.then(machine.conditional(|machine| machine.list(&clause.1.list, stdin)))
                         })
                     }));
+                }
+                // The last `read`, which finds no line, leaves its names empty.
+                for name in ending::names_read(&clause.0).into_iter().flatten() {
+                    self.scope.set(name, Variable::Unknown);
                 }
                 let did = self.effort.since(before);
                 if endless {
@@ -127,7 +142,7 @@ impl Machine<'_> {
             CompoundCommand::ForClause(clause) => self.for_each(clause, stdin),
             CompoundCommand::ArithmeticForClause(clause) => {
                 for part in [&clause.initializer, &clause.condition, &clause.updater].into_iter().flatten() {
-                    self.arithmetic_statement(&part.value);
+                    self.arithmetic(&part.value);
                 }
                 let before = self.effort;
                 let out = self.looped(|machine| {
@@ -149,13 +164,13 @@ impl Machine<'_> {
                 let mut start = self.scope.clone();
                 let mut after = start.clone();
                 let mut out = Stream::empty();
-                for case in &clause.cases {
+                for case in clause.cases.iter().at_most(MAX_CASES) {
                     for pattern in &case.patterns {
                         self.single(&pattern.value);
                     }
                     if let Some(list) = &case.cmd {
                         self.scope = start.clone();
-                        out = out.or(self.list(list, stdin));
+                        out = out.or(self.conditional(|machine| machine.list(list, stdin)));
                         after.join(&self.scope);
                         if !matches!(case.post_action, CaseItemPostAction::ExitCase) {
                             start.join(&self.scope);
@@ -166,7 +181,7 @@ impl Machine<'_> {
                 out
             }
             CompoundCommand::Arithmetic(command) => {
-                self.arithmetic_statement(&command.expr.value);
+                self.arithmetic(&command.expr.value);
                 Stream::empty()
             }
             CompoundCommand::Coprocess(process) => {
@@ -207,18 +222,6 @@ impl Machine<'_> {
                         self.judge_index(text);
                         self.judge_names(text);
                     }
-                }
-            }
-        }
-    }
-
-    /// An expression that may assign: what it names is not known afterwards.
-    pub(crate) fn arithmetic_statement(&mut self, expr: &str) {
-        self.arithmetic(expr);
-        if expr.contains('=') || expr.contains("++") || expr.contains("--") {
-            for name in expr.split(|c: char| !c.is_alphanumeric() && c != '_') {
-                if name.starts_with(|c: char| c.is_alphabetic() || c == '_') {
-                    self.scope.set(name, Variable::Unknown);
                 }
             }
         }

@@ -395,3 +395,82 @@ fn what_is_one_of_several_has_its_origins() {
     assert!(touches("rm -rf build/{8..9}", Effect::Delete, "/home/user/project/build/8"));
     reaches(&["until [ -d etc ]; do cd ..; done; rm -rf etc"]);
 }
+
+/// What an adversary found to be believed although it need not be so: each of these may remove what lies in /etc.
+#[test]
+fn what_may_come_about_is_followed_or_said() {
+    for line in [
+        "set --; while [ $# ]; do rm -rf /etc/a; break; done",
+        "set --; while [ -n $1 ]; do rm -rf /etc/a; break; done",
+        "x=/etc/a; for i in a b; do [ -f q ] && continue 2; x=/tmp/a; done; rm -rf $x",
+        "trap 'cd /etc' ERR; false; rm -rf a",
+        "trap 'x=/etc/a' DEBUG; x=/tmp/a; : ; rm -rf $x",
+        "set -e; D=/etc/a; trap 'echo' INT; trap 'rm -rf $D' EXIT; false; D=/tmp/x",
+        "ls() { rm -rf /etc/a; }; trap 'bash -c ls' EXIT; export -f ls",
+        "( exec > >(bash); echo 'rm -rf /etc/a' )",
+        "if x; then exec > >(bash); else exec >/dev/null; fi; echo 'rm -rf /etc/a'",
+        "exec > >(bash); [ -f x ] && exec > log; echo 'rm -rf /etc/a'",
+        "if :; then exec < <(echo 'rm -rf /etc/a'); else exec </dev/null; fi; bash",
+        "exec 3> >(bash); exec 4>&3; echo 'rm -rf /etc/a' >&4",
+        "exec 2> >(bash); echo 'rm -rf /etc/a' >&2",
+        "command exec > >(bash); echo 'rm -rf /etc/a'",
+        "x=/etc/a; { x=/tmp/a; } > /nope/log; rm -rf $x",
+        "x=/etc/a; export x=/tmp/a > /nope/log; rm -rf $x",
+        "shopt -s nullglob; D=/etc/a; for f in *.zz; do D=/tmp/a; done; rm -rf $D",
+        "while read -r x; do :; done <<< build; rm -rf \"/etc/$x\"",
+        "for i in *; do bash s; echo 'rm -rf /etc/a' > s; done",
+        "echo 'rm -rf /etc/a' > s; test -f q && echo 'echo hi' > s; bash s",
+        "echo 'rm -rf /etc/a' > s; if test -f q; then echo 'echo hi' > s; fi; bash s",
+        "echo 'rm -rf /etc/a' > s; while test -f q; do echo 'echo hi' > s; break; done; bash s",
+        "echo 'rm -rf /etc/a' > s; test -f q && echo 'echo hi' > s || bash s",
+        "declare -i n; n='a[$(rm -rf /etc/a)0]'",
+        "set -a; ls() { rm -rf /etc/a; }; bash -c ls",
+        "export D=/tmp; env --unset=D bash -c 'rm -rf \"$D\"/etc/a'",
+        "export D=/etc/a; su root -c 'rm -rf $D'",
+        "x=5; : $((x=7)); rm -rf /etc/a$x",
+    ] {
+        let seen = inspect(line);
+        let removed = |name: &str| name.starts_with("/etc");
+        let removes = seen.touches.iter().any(|touch| touch.effect == Effect::Delete && removed(&touch.name));
+        assert!(removes || !seen.unknowns.is_empty(), "{line}: {seen:#?}");
+    }
+    for line in [
+        "set -e; shopt -uo errexit; cd x; rm -rf *",
+        "cd x || exit --help; rm -rf *",
+        "enable -n exit; cd x || exit; rm -rf *",
+    ] {
+        let seen = inspect(line);
+        assert!(
+            touches(line, Effect::Delete, "/home/user/project/*") || !seen.unknowns.is_empty(),
+            "{line}: {seen:#?}"
+        );
+    }
+    let seen = inspect("echo 'echo hi' > s && echo 'rm -rf /etc/a' > s && bash s");
+    assert!(seen.touches.iter().any(|touch| touch.effect == Effect::Delete && touch.name == "/etc/a"), "{seen:#?}");
+    assert!(seen.unknowns.is_empty(), "what a chain has written holds in it: {seen:#?}");
+    clear(&[
+        "while [ $# -gt 0 ]; do case $1 in -v) v=1 ;; esac; shift; done; echo done",
+        "alias ll='ls -la'\nll src\nll *.txt",
+        "trap cleanup EXIT; cleanup() { rm -f /tmp/x.pid; }; echo hi",
+        "exec 3>&1; echo hi >&3",
+        "exec > >(tee -a build.log) 2>&1; make -n",
+        "while read -r f; do echo \"$f\"; done < list.txt",
+        "shopt -s nullglob; for f in *.md; do wc -l \"$f\"; done",
+    ]);
+}
+
+/// Lines of which each part makes all that comes after it dearer are bounded.
+#[test]
+fn what_grows_from_part_to_part_ends() {
+    let long = |part: &dyn Fn(usize) -> String, n: usize| (0..n).map(part).collect::<String>();
+    for line in [
+        format!("{}true", long(&|i| format!("v{i}=1&&"), 4000)),
+        format!("{}true", long(&|i| format!("v{i}=1||"), 4000)),
+        long(&|i| format!("x&&f{i}(){{ :;}};"), 3000),
+        format!("case y in {}*) ;; esac", long(&|i| format!("a{i}) v{i}=1 ;;& "), 3000)),
+        format!("{}{}{}", "for v in {1..60}; do ".repeat(3), "[[ a ]];".repeat(50), "done;".repeat(3)),
+        format!("{}f(){{ {} }}; {}", "for v in {1..60}; do ".repeat(3), ":;".repeat(100), "done;".repeat(3)),
+    ] {
+        doubtful(&[&line]);
+    }
+}
