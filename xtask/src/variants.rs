@@ -56,8 +56,12 @@ const COMMANDS: [(&str, &str); 24] = [
 /// Plans made of the plans of a suite, each with its kind of change.
 type Change = fn(&Suite) -> Vec<(&'static str, Value)>;
 
-const CHANGES: [(&str, Change); 3] =
-    [("another value", other_values), ("a step more", longer), ("a condition passed over", unconditional)];
+const CHANGES: [(&str, Change); 4] = [
+    ("another value", other_values),
+    ("a value of something else", exchanged),
+    ("a step more", longer),
+    ("a condition passed over", unconditional),
+];
 
 /// Counts what is still allowed, and names the plans of the kind that is asked for.
 pub(crate) fn count(root: &Path, named: Option<&str>) -> anyhow::Result<Report> {
@@ -133,6 +137,27 @@ fn other_values(suite: &Suite) -> Vec<(&'static str, Value)> {
         for (number, step) in steps(case).iter().enumerate() {
             let others = values::told(step).into_iter().chain(values::removed(step));
             for (kind, other) in others.filter(|(_, other)| Some(other) != step.get("args")) {
+                let mut case = without_privileges(case);
+                if let Some(args) = case.pointer_mut(&format!("/plan/steps/{number}/args")) {
+                    *args = other;
+                    found.push((kind, case));
+                }
+            }
+        }
+    }
+    found
+}
+
+/// Plans with a value in one step that the goal says of something else.
+fn exchanged(suite: &Suite) -> Vec<(&'static str, Value)> {
+    let effects = suite.effects();
+    let mut found = Vec::new();
+    for case in &suite.cases {
+        for (number, step) in steps(case).iter().enumerate() {
+            let action = text(step, "action");
+            let reads = effects.get(action).is_some_and(|effect| matches!(*effect, "read" | "none"));
+            let looks = reads || LOOKS.contains(&action) || action == "http_request";
+            for (kind, other) in values::exchanged(text(case, "goal"), step).into_iter().filter(|_| !looks) {
                 let mut case = without_privileges(case);
                 if let Some(args) = case.pointer_mut(&format!("/plan/steps/{number}/args")) {
                     *args = other;

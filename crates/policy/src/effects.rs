@@ -100,6 +100,8 @@ pub(crate) struct Derived {
     pub(crate) programs: Vec<String>,
     /// The programs that its lines call, by their own names.
     pub(crate) called: Vec<String>,
+    /// The same with their arguments; what is not known of one is empty.
+    pub(crate) calls: Vec<Vec<String>>,
     /// Whether every program of it only makes an environment or installs packages into one.
     pub(crate) installs: bool,
     /// Links that the step makes: where, and to what.
@@ -322,7 +324,8 @@ impl Deriving<'_> {
                 return;
             }
         };
-        for name in self.behind_links(effect, &name) {
+        let looks = matches!(effect, Effect::Read | Effect::Execute);
+        for name in self.behind_links(&name, effect != Effect::Delete, looks) {
             self.place_path(effect, kind, name, recursive, by);
         }
         // Whoever takes all of a folder takes what the links of the plan in it lead to.
@@ -337,16 +340,14 @@ impl Deriving<'_> {
     }
 
     /// What lies behind the links that the plan makes, each by each: it is touched as well, whatever is there now. Whoever removes a link
-    /// leaves what it leads to; whoever makes one does not write there.
-    fn behind_links(&self, effect: Effect, name: &str) -> Vec<String> {
-        let through = effect != Effect::Delete;
-        let looks = matches!(effect, Effect::Read | Effect::Execute);
+    /// leaves what it leads to (`through`); whoever makes one does not write there (`own`, of the links that the step itself makes).
+    fn behind_links(&self, name: &str, through: bool, own: bool) -> Vec<String> {
         let mut found: Vec<String> = Vec::new();
         let mut at = Some(name.to_owned());
         for next in 0..MAX_LINKS {
             let Some(name) = at else { break };
             let before = self.scene.written.links().filter_map(|link| beyond(link, &name, through));
-            let behind = before.chain(self.out.links.iter().filter_map(|link| beyond(link, &name, looks)));
+            let behind = before.chain(self.out.links.iter().filter_map(|link| beyond(link, &name, own)));
             let new: Vec<String> = behind.filter(|name| !found.contains(name)).collect();
             found.extend(new);
             at = found.get(next).cloned();

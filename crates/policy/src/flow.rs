@@ -15,6 +15,7 @@ mod moments;
 mod proof;
 mod session;
 mod sink;
+mod switches;
 mod told;
 
 pub use check::{ProofError, Terms, check};
@@ -30,8 +31,8 @@ pub(crate) use graph::{Ambient, Finished, Graph, Look, fill, strings};
 pub(crate) use moments::NUMBERS;
 pub(crate) use proof::{of_goal, of_session};
 pub(crate) use session::{ancestors, helper_tools};
-pub(crate) use sink::restores;
-pub(crate) use sink::{Court, Party};
+pub(crate) use sink::{Court, Party, is_version_before, restores};
+pub(crate) use switches::{is_switch, switches};
 pub(crate) use told::{beginning, speaks_of_else, strays, tells_no_more};
 
 impl Proof {

@@ -6,11 +6,13 @@
 
 mod apart;
 mod around;
+mod awaited;
 mod below;
 mod bounds;
 mod carried;
 mod checks;
 mod defaults;
+mod direction;
 mod edits;
 mod flow;
 mod goal;
@@ -22,6 +24,7 @@ mod loosened;
 mod packages;
 mod plan;
 mod prepare;
+mod repository;
 mod resources;
 mod rewritten;
 mod risk;

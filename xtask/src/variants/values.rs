@@ -74,6 +74,48 @@ fn other_command(command: &str) -> Option<String> {
     plain.then(|| command.replace(path, OTHER_FOLDER))
 }
 
+/// A step with a value that its goal says of something else: one argument, put to another token of the same form in the goal.
+pub(super) fn exchanged(goal: &str, step: &Value) -> Vec<(&'static str, Value)> {
+    let Some(args) = step.get("args").and_then(Value::as_object) else { return Vec::new() };
+    let tokens: Vec<&str> = goal.split(|c: char| c.is_whitespace() || "()\"'`,;!?".contains(c)).map(bare).collect();
+    let mut found = Vec::new();
+    for (name, value) in args {
+        let own = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let Some((kind, alike)) = form(&own).filter(|_| tokens.contains(&own.as_str())) else { continue };
+        let fits = |token: &&&str| **token != own && form(token) == Some((kind, alike));
+        if let Some(other) = tokens.iter().find(fits) {
+            let other = if value.is_string() { json!(other) } else { serde_json::from_str(other).unwrap_or_default() };
+            found.push((kind, with(&Value::Object(args.clone()), json!({name.as_str(): other}))));
+        }
+    }
+    found
+}
+
+/// A token without the sign that ends its sentence.
+fn bare(token: &str) -> &str {
+    token.trim_end_matches(['.', ':'])
+}
+
+/// What a value is by its form, and what another one of that form has in common with it.
+fn form(value: &str) -> Option<(&'static str, &str)> {
+    let digits = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_digit());
+    let (letters, rest) = value.split_once('-').unwrap_or(("", ""));
+    let versions = |text: &str| text.split('.').count() > 2 && text.split('.').all(digits);
+    match value {
+        _ if value.contains('@') && value.contains('.') => Some(("exchanged: address", "")),
+        _ if value.starts_with('#') => Some(("exchanged: channel", "")),
+        _ if !letters.is_empty() && letters.chars().all(char::is_alphabetic) && digits(rest) => {
+            Some(("exchanged: record", letters))
+        }
+        _ if versions(value.trim_start_matches('v')) => Some(("exchanged: version", "")),
+        _ if digits(&value.replace('.', "")) => Some(("exchanged: number", "")),
+        _ if value.contains('/') && !value.contains("://") && !value.starts_with('/') => {
+            Some(("exchanged: path", value.rsplit_once('.').map_or("", |(_, kind)| kind)))
+        }
+        _ => None,
+    }
+}
+
 /// Arguments with others in their place.
 fn with(args: &Value, other: Value) -> Value {
     let mut args = args.clone();
@@ -87,7 +129,7 @@ fn with(args: &Value, other: Value) -> Value {
 mod tests {
     use serde_json::json;
 
-    use super::{other_command, told};
+    use super::{exchanged, other_command, told};
 
     #[test]
     fn only_one_plain_path_is_put_to_another() {
@@ -100,6 +142,15 @@ mod tests {
         for left in ["rm a b", "rm *.log", "rm a && ls", "find . -delete", "find logs -name x", "ls", ""] {
             assert_eq!(other(left), None, "{left}");
         }
+    }
+
+    #[test]
+    fn a_value_is_exchanged_for_another_one_of_its_form() {
+        let goal = "Close K-120 and erase K-121, tell ann@a.example. 5 EUR go back on B-7.";
+        let step = json!({"args": {"id": "K-121", "amount": 5, "mail": "ann@a.example", "why": "asked"}});
+        let others = exchanged(goal, &step);
+        let args = json!({"id": "K-120", "amount": 5, "mail": "ann@a.example", "why": "asked"});
+        assert_eq!(others, [("exchanged: record", args)]);
     }
 
     #[test]

@@ -127,6 +127,11 @@ impl Deriving<'_> {
         }
         let base = |name: &str| name.rsplit('/').next().unwrap_or(name).to_owned();
         self.out.called.extend(inspection.programs.iter().map(|program| base(&program.name)));
+        let call = |program: &inspection::Program| {
+            let args = program.args.iter().map(|arg| arg.clone().unwrap_or_default());
+            std::iter::once(base(&program.name)).chain(args).collect()
+        };
+        self.out.calls.extend(inspection.programs.iter().map(call));
         self.out.installs = !inspection.programs.is_empty() && inspection.programs.iter().all(installs);
         let start = self.start();
         self.out.links.extend(inspection.programs.iter().flat_map(|program| links(program, &start)));
@@ -176,6 +181,12 @@ impl Deriving<'_> {
                     by
                 };
                 self.path(touch.effect, touch.kind, &touch.name, touch.recursive, by);
+                // `ln -s /etc/x a; echo >> a`: what does not make the link writes behind it.
+                if matches!(touch.effect, Effect::Create | Effect::Update) && touch.by != "ln" {
+                    for name in self.behind_links(&touch.name, true, true) {
+                        self.place_path(touch.effect, touch.kind, name, touch.recursive, by);
+                    }
+                }
                 if touch.pattern {
                     self.spread(touch, by);
                 }

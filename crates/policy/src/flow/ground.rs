@@ -14,6 +14,7 @@ use serde_json::Value;
 
 use super::hours;
 use super::moments::{Day, Moment, in_words, read_days, read_durations, read_numbers, read_times, words};
+use super::switches::{is_switch, switched_off, switched_on};
 use super::told::told;
 use crate::identities;
 use crate::lists;
@@ -455,8 +456,11 @@ impl<'a> Grounds<'a> {
     /// A switch that the goal names (`recurring`), or names as not wanted.
     fn flag(&self, name: &str, set: bool, tool: &str) -> Option<Range<usize>> {
         let name = fold(name);
-        if set && matches!(name.as_ref(), "on" | "enabled" | "active") {
-            return self.switched_on(tool);
+        if is_switch(&name) && set {
+            return switched_on(&self.goal, tool);
+        }
+        if let Some(off) = is_switch(&name).then(|| switched_off(&self.goal)).flatten() {
+            return Some(off);
         }
         let longest = name.split(['_', '-']).max_by_key(|part| part.len())?;
         // "Pause it" for `paused`.
@@ -468,45 +472,6 @@ impl<'a> Grounds<'a> {
         let mut before = words.iter().take(i).rev().take(3);
         let negated = before.any(|(_, word)| lists::has("no not without disable never don", word));
         (negated != set).then(|| range.clone())
-    }
-
-    /// Where it says that something is switched on: "switch the audit trail on", or by the act that a tool is for, "tag the case gdpr" for
-    /// `case_tag`, where nothing is to be switched off.
-    fn switched_on(&self, tool: &str) -> Option<Range<usize>> {
-        const OFF: [&str; 11] =
-            ["off", "disable", "stop", "remove", "untag", "unset", "not", "no", "without", "drop", "clear"];
-        let words = words(&self.goal);
-        // In another sentence it is about something else: "then drop a line into the channel".
-        let ends_sentence = |(a, b): (usize, usize)| {
-            self.goal.get(a..b).is_some_and(|s| s.contains(". ") || s.contains(['!', ';', '?']))
-        };
-        let is_off = |at: usize| {
-            words
-                .iter()
-                .any(|(range, word)| OFF.contains(word) && !ends_sentence((range.start.min(at), range.end.max(at))))
-        };
-        let act = tool.rsplit(['_', '-']).next().filter(|act| act.len() > 2 && *act != "set");
-        let ends = |range: &Range<usize>| {
-            let rest = self.goal.get(range.end..).unwrap_or("").trim_start();
-            rest.is_empty()
-                || rest.starts_with(['.', ',', ';', '!', '?', ')'])
-                || rest.starts_with("for ")
-                || rest.starts_with("in ")
-        };
-        let mut switched = false;
-        words.iter().cloned().find_map(|(range, word)| {
-            switched |= matches!(word, "switch" | "turn" | "put");
-            let on = switched && word == "on" && ends(&range);
-            // "Set beta-na to draining"
-            let doing = act.is_some_and(|act| word.strip_prefix(act).is_some_and(|end| matches!(end, "ing" | "ed")));
-            let said = on
-                || doing
-                || act.is_some_and(|act| lists::are_synonyms(act, word))
-                || Some(word) == act
-                || word.starts_with("enabl")
-                || word.starts_with("activat");
-            (said && !is_off(range.start)).then_some(range)
-        })
     }
 
     fn number(&self, number: f64) -> Option<Range<usize>> {

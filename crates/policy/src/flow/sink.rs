@@ -562,7 +562,7 @@ fn is_undecided(before: &str, set: &str) -> bool {
 }
 
 /// Whether both are versions of one form, `before` the smaller.
-fn is_version_before(before: &str, set: &str) -> bool {
+pub(crate) fn is_version_before(before: &str, set: &str) -> bool {
     let parts = |text: &str| -> Option<Vec<u32>> {
         let digits = text.strip_prefix('v').unwrap_or(text);
         digits.split('.').map(|part| part.parse().ok()).collect::<Option<Vec<u32>>>().filter(|parts| parts.len() > 1)

@@ -11,6 +11,7 @@ use super::Request;
 use super::prepare::Prepared;
 use crate::deployment::Standing;
 use crate::effects::By;
+use crate::lists;
 use crate::paths::{Seen, fold};
 
 pub(super) fn check(request: &Request<'_>, prepared: &Prepared<'_>) -> Vec<Reason> {
@@ -37,6 +38,9 @@ pub(super) fn check(request: &Request<'_>, prepared: &Prepared<'_>) -> Vec<Reaso
     }
     if let Some((name, _)) = &receiver {
         reasons.extend(texts.iter().find_map(|text| told_address(request, prepared, text, name)));
+    }
+    if let Some((name, _)) = receiver.as_ref().filter(|(_, standing)| *standing > Standing::Internal) {
+        reasons.extend(texts.iter().find_map(|text| made_up(request, text, name)));
     }
     reasons.extend(receiver.as_ref().and_then(|(name, _)| beside_goal(request, prepared, name, &texts)));
     // Together: how many parts a text is in says nothing about what it holds.
@@ -84,6 +88,66 @@ fn beside_goal(request: &Request<'_>, prepared: &Prepared<'_>, receiver: &str, t
     texts.find(|text| crate::flow::speaks_of_else(goal, text) && !read(text))?;
     let message = format!("what goes to {receiver} speaks of nothing of which the goal does");
     Some(Reason::ask(Code::GoalUnasked, message).fix("write what the goal wants said"))
+}
+
+/// Words and signs of money.
+const MONEY: &str = "eur euro euros usd dollar dollars gbp pounds chf nok sek dkk pln czk € $ £";
+
+/// What counts to the letter in the planner's own words to an outsider, and stands in nothing that anybody said: an account, an address, a
+/// link, a sum of money.
+fn made_up(request: &Request<'_>, text: &str, receiver: &str) -> Option<Reason> {
+    let goal = request.pinned_goal?;
+    let given = request.inputs.values().map(|input| input.as_str().map_or_else(|| input.to_string(), str::to_owned));
+    let said = fold(&given.fold(goal.to_owned(), |said, input| said + "\n" + &input)).into_owned();
+    let told = |word: &str| request.session.was_told(word) || request.session.knows(word);
+    let apart = |c: char| c.is_whitespace() || "()<>[]{}\"'`;,!?*".contains(c);
+    let words: Vec<&str> =
+        text.split(apart).map(|word| word.trim_matches(['.', ':'])).filter(|w| !w.is_empty()).collect();
+    let house = |address: &str| request.deployment.standing_of(&fold(address)) <= Standing::Internal;
+    let named = words.iter().find(|word| {
+        let address = word.split_once('@').is_some_and(|(name, host)| !name.is_empty() && host.contains('.'));
+        let link = word.contains("://") || word.starts_with("www.");
+        let said =
+            || said.contains(fold(word).trim_end_matches('/')) || told(word) || fold(receiver).contains(&*fold(word));
+        (link || (address && !house(word))) && !said()
+    });
+    let account = || {
+        let digits = |word: &str| word.bytes().all(|b| b.is_ascii_digit());
+        let begins = |word: &&str| {
+            let (country, rest) = word.split_at_checked(2).unwrap_or(("", ""));
+            country.bytes().all(|b| b.is_ascii_uppercase()) && rest.get(..2).is_some_and(digits)
+        };
+        let at = words.iter().position(begins)?;
+        let group = |word: &&&str| {
+            word.bytes().all(|b| b.is_ascii_alphanumeric()) && word.contains(|c: char| c.is_ascii_digit())
+        };
+        let account: String = words.get(at..)?.iter().take_while(group).copied().collect();
+        let plain: String = said.split_whitespace().collect();
+        (account.len() >= 15 && !plain.contains(&*fold(&account)) && !told(&account)).then_some(account)
+    };
+    // "1,200.00 EUR" is 1200 EUR.
+    let plain = |word: &str| {
+        let word = word.trim_matches(|c: char| !c.is_ascii_digit());
+        let word = [".00", ",00"].iter().find_map(|end| word.strip_suffix(end)).unwrap_or(word);
+        word.chars().filter(char::is_ascii_digit).collect::<String>()
+    };
+    let sums: Vec<&str> = text.split_whitespace().collect();
+    let is_money = |word: &str| lists::has(MONEY, fold(word).trim_matches(['.', ',', '?', '!', ':', ')', '(']));
+    let sum = || {
+        sums.iter().enumerate().find(|(i, word)| {
+            let near = |at: Option<usize>| at.and_then(|at| sums.get(at)).is_some_and(|word| is_money(word));
+            let money = word.contains(['€', '$', '£']) || near(i.checked_sub(1)) || near(i.checked_add(1));
+            let number = plain(word);
+            let said =
+                || said.split(|c: char| c.is_whitespace() || "()'\"".contains(c)).any(|word| plain(word) == number);
+            money && !number.is_empty() && !said() && !told(word) && !told(&number)
+        })
+    };
+    let named =
+        named.map(|word| (*word).to_owned()).or_else(account).or_else(|| sum().map(|(_, word)| (*word).to_owned()))?;
+    let message =
+        format!("what goes to {receiver} names {named}, which neither the goal nor anything that was read says");
+    Some(Reason::ask(Code::GoalUnasked, message).fix("say it in the goal, or take it from where it stands"))
 }
 
 /// The farthest receiver.

@@ -449,8 +449,8 @@ fn cannot_fail(expect: &Expect, strict: bool) -> Option<String> {
             let all = |texts: &[&str]| texts.iter().all(|text| regex.is_match(text));
             // "unmatched: [0-9]+" holds for any number.
             let any = strict && any_number(regex.as_str());
-            // "ready|pending|failed" holds for what went well and for what did not.
-            let either = strict && good_and_bad(regex.as_str());
+            // "ready|pending|failed" holds for what went well and for what did not, "open|paid" of a bill for whatever it is.
+            let either = strict && (good_and_bad(regex.as_str()) || super::awaited::lets_opposites(regex));
             (all(texts) || any || either || (strict && all(&words))).then(|| format!("of {at} to match everything"))
         }
         Expect::Output { at, is: Condition::Exists(true) } if strict || at.segments().is_empty() => {
@@ -486,10 +486,7 @@ fn good_and_bad(regex: &str) -> bool {
             .any(|stem| word.starts_with(stem))
     };
     let words = || regex.split('|').map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()));
-    // "open|paid" of a bill that is to be paid.
-    let either = words().any(|word| crate::lists::has("paid settled cleared", word))
-        && words().any(|word| crate::lists::has("open due pending unpaid overdue", word));
-    regex.contains('|') && (either || words().any(bad) && !words().all(bad))
+    regex.contains('|') && words().any(bad) && !words().all(bad)
 }
 
 /// Whether an expression lets any number stand where it has one, and says nothing else that differs.

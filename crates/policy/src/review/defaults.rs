@@ -537,7 +537,7 @@ fn removal(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> Opt
         );
     }
     let all_of = below_workspace(request, touch.name.trim_end_matches(['*', '/']));
-    if many
+    if (many || touch.recursive)
         && touch.by != By::Git
         && let Some(left) = prepared.goal.spared_and_taken(all_of, &touch.name, &prepared.given.to_string())
     {

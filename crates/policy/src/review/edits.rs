@@ -1,8 +1,12 @@
 //! Small edits of a file by `sed` or `yq`, of which the goal says all that they put in.
 
+use countersign_plan::tool::Effect;
 use countersign_plan::verdict::{Code, Reason};
 
+use super::Request;
+use super::goal::{is_named_so, is_value};
 use super::prepare::Prepared;
+use crate::effects::{By, Touch};
 use crate::lists::has;
 use crate::paths::fold;
 
@@ -51,6 +55,157 @@ pub(super) fn beyond(prepared: &Prepared<'_>) -> Option<Reason> {
     let other = all.iter().find(|one| !said(one))?;
     let message = format!("the line also puts in `{}`, of which the goal says nothing", other.new);
     Some(Reason::ask(Code::GoalUnasked, message).fix("leave it out, or say it in the goal"))
+}
+
+/// A change of a file that the goal names to another value than the goal gives: "from 30 to 45 seconds", and 4500 comes there, or a line goes.
+pub(super) fn other_value(prepared: &Prepared<'_>) -> Option<Reason> {
+    let goal = &prepared.goal;
+    let changes = goal.changes();
+    if changes.is_empty() {
+        return None;
+    }
+    let wrong = |one: &Substitution| {
+        let (old, new) = (values(&one.old), values(&one.new));
+        let lost: Vec<&String> = old.iter().filter(|word| is_value(word) && !new.contains(word)).collect();
+        let any = one.old.contains(['[', '*', '+']) || lost.is_empty();
+        let right: Vec<_> =
+            changes.iter().filter(|(from, _)| any || lost.iter().any(|old| are_same(old, from))).collect();
+        let given = |word: &String| right.iter().any(|(_, to)| are_same(word, to));
+        let mut put = new.iter().filter(|word| !old.contains(word)).peekable();
+        // "Open from 9 to 17" is no change, and a file may count in another unit.
+        let has_both = |(from, to): &(&str, &str)| {
+            [from, to].iter().all(|one| new.iter().flat_map(|word| word.split('-')).any(|part| are_same(part, one)))
+        };
+        let other = |pair: &(&str, &str)| has_both(pair) || are_scaled(*pair, &old, &new);
+        let bad = |word: &String| if is_value(word) { !given(word) } else { !goal.say_word(word) };
+        put.peek().is_some() && !changes.iter().any(other) && (right.is_empty() || put.any(bad))
+    };
+    let removes = |script: &str| script.starts_with('/') && script.ends_with("/d");
+    let spoken = || goal.speak_of(super::goal::REMOVAL) || goal.speak_of(super::goal::TIDYING);
+    let bad = |script: &String| changed(script).is_some_and(|one| wrong(&one)) || (removes(script) && !spoken());
+    let what = scripts(prepared).into_iter().find(bad)?;
+    let message = format!("`{what}` changes the file to something else than the goal says");
+    Some(Reason::ask(Code::GoalUnasked, message).fix("put in the value that the goal gives"))
+}
+
+/// A file of which the goal has a value changed or to which it has a line added, where something else comes in its place, that was not made
+/// of it, or more is added.
+pub(super) fn in_its_place(request: &Request<'_>, steps: &[Prepared<'_>], i: usize) -> Option<Reason> {
+    let step = steps.get(i)?;
+    let goal = &step.goal;
+    let assigned: Vec<(&str, &str)> = goal.assignments().collect();
+    let adds = !assigned.is_empty() && goal.order("append add");
+    if !adds && goal.changes().is_empty() {
+        return None;
+    }
+    let named = |path: &str| goal.placed().iter().any(|(said, _)| is_named_so(path, said));
+    let line = step.text("command").unwrap_or("").replace(">>", "+");
+    let overwrites = |touch: &Touch| match touch.by {
+        By::Tool => step.step.action.as_str() == "write_file",
+        _ => goal.placed().iter().any(|(said, _)| {
+            let into = |sign: &str| fold(&line).contains(&format!("{sign}{said}"));
+            is_named_so(&touch.name, said) && (into("> ") || into(">"))
+        }),
+    };
+    let reads = |step: &Prepared<'_>, name: &str| {
+        step.derived
+            .touches
+            .iter()
+            .any(|touch| touch.effect == Effect::Read && touch.by != By::View && touch.name == name)
+    };
+    let unread = |touch: &Touch| {
+        let seen = request.session.written().seen.contains_key(&touch.name) || step.written.made(&touch.name);
+        !seen && !steps.iter().take(i + 1).any(|step| reads(step, &touch.name))
+    };
+    let mut written =
+        step.derived.touches.iter().filter(|t| matches!(t.effect, Effect::Create | Effect::Update) && named(&t.name));
+    let writes = written.clone().next().is_some();
+    // Notes are no settings.
+    let notes = |name: &str| [".md", ".txt", ".csv", ".html"].iter().any(|end| name.ends_with(end));
+    if let Some(touch) = written.find(|touch| !notes(&touch.name) && overwrites(touch) && unread(touch)) {
+        let message =
+            format!("all of {} would be written anew, and the goal wants one thing in it changed", touch.name);
+        return Some(Reason::ask(Code::GoalUnasked, message).fix("read it first, or change the one thing"));
+    }
+    let made = |path: &str| {
+        let makes =
+            |touch: &Touch| matches!(touch.effect, Effect::Create | Effect::Update) && touch.name.ends_with(path);
+        steps.iter().take(i + 1).any(|step| step.derived.touches.iter().any(makes))
+    };
+    let carried = super::direction::carried(step);
+    if let Some(act) =
+        carried.iter().find(|act| named(act.destination) && !act.sources.iter().any(|from| named(from) || made(from)))
+    {
+        let message = format!("another file would come in the place of {}", act.destination);
+        return Some(Reason::ask(Code::GoalUnasked, message).fix("change what the goal says"));
+    }
+    let echoed = step.derived.calls.iter().filter(|call| call.first().is_some_and(|name| has("echo printf", name)));
+    let texts = echoed
+        .flat_map(|call| call.iter().skip(1).map(String::as_str))
+        .chain(step.text("content").filter(|_| step.step.action.as_str() == "append_file"));
+    let texts = texts
+        .flat_map(|text| text.split("\\n"))
+        .flat_map(str::split_whitespace)
+        .filter_map(|word| word.split_once('='));
+    let other = |(key, value): &(&str, &str)| {
+        let (key, value) = (fold(key), fold(value));
+        !assigned.iter().any(|(said, given)| key == *said && value.trim_matches(['"', '\'']) == *given)
+    };
+    let (key, value) = texts.filter(|_| adds && writes).find(other)?;
+    let message = format!("`{key}={value}` would be added, and the goal says something else");
+    Some(Reason::ask(Code::GoalUnasked, message).fix("add what the goal says"))
+}
+
+/// The values and names in a part of a script.
+fn values(text: &str) -> Vec<String> {
+    let text = fold(text).replace("\\b", " ").replace("\\.", ".").replace("\\n", " ");
+    let parts = text.split(|c: char| !(c.is_alphanumeric() || ".-_:".contains(c)));
+    let parts = parts.flat_map(|part| {
+        // "10-0" and "8:30" are values.
+        let whole = part.starts_with(|c: char| c.is_ascii_digit());
+        part.split(move |c: char| !whole && matches!(c, '-' | ':'))
+    });
+    parts.map(|part| part.trim_matches(['.', '-', ':'])).filter(|part| !part.is_empty()).map(str::to_owned).collect()
+}
+
+/// Whether two values are the same but for a unit behind them.
+fn are_same(one: &str, other: &str) -> bool {
+    let bare = |text: &str| text.trim_end_matches(|c: char| !c.is_ascii_digit()).to_owned();
+    one == other || (!bare(one).is_empty() && bare(one) == bare(other))
+}
+
+/// Whether a file has the values of the goal in a smaller unit: 30000 and 45000 for 30 and 45 seconds.
+fn are_scaled((from, to): (&str, &str), old: &[String], new: &[String]) -> bool {
+    let times = |value: &str, unit: u64| {
+        value.parse().ok().and_then(|value: u64| value.checked_mul(unit)).map(|value| value.to_string())
+    };
+    let has = |all: &[String], value: Option<String>| value.is_some_and(|value| all.contains(&value));
+    [60, 1000, 1024].into_iter().any(|unit| has(old, times(from, unit)) && has(new, times(to, unit)))
+}
+
+/// The single commands of the scripts with which a step changes a file that the goal names (sed(1), perlrun(1), yq's manual).
+fn scripts(prepared: &Prepared<'_>) -> Vec<String> {
+    let placed = prepared.goal.placed();
+    let editors =
+        prepared.derived.calls.iter().filter(|call| call.first().is_some_and(|name| has("sed perl yq", name)));
+    let named = editors.filter_map(|call| {
+        let (file, args) = call.split_last()?;
+        placed.iter().any(|(said, _)| is_named_so(file, said)).then_some(args)
+    });
+    let plain = named.flat_map(|args| args.iter().skip(1)).filter(|arg| !arg.starts_with('-') && *arg != "eval");
+    plain.flat_map(|script| script.split([';', '\n'])).map(|one| one.trim().to_owned()).collect()
+}
+
+/// What one command changes: a substitution at any address, a line that is put in, a value that is assigned.
+fn changed(script: &str) -> Option<Substitution> {
+    // What a group held stays.
+    let plain = (0..=9).fold(script.to_owned(), |text, group| text.replace(&format!("\\{group}"), " "));
+    let substituted = || plain.match_indices('s').find_map(|(at, _)| substitution(plain.get(at..)?));
+    let put_in = || {
+        let text = plain.trim_start_matches(|c: char| c.is_ascii_digit() || c == '$').strip_prefix(['a', 'i', 'c'])?;
+        Some(Substitution { old: String::new(), new: text.strip_prefix([' ', '\\'])?.to_owned() })
+    };
+    if script.starts_with('.') { assignment(script) } else { substituted().or_else(put_in) }
 }
 
 fn words(text: &str) -> Vec<String> {

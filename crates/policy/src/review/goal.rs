@@ -4,14 +4,18 @@
 //! is a finding for people. A goal without a word of any kind is unclear and compared with nothing; so is one in a language that
 //! the lists do not have.
 
+mod awaited;
 mod bans;
 mod conditions;
+mod exceptions;
 mod forbidden;
 mod kinds;
 mod looking;
 mod mood;
 mod order;
+mod pairs;
 mod removal;
+mod settings;
 mod together;
 mod turns;
 mod unasked;
@@ -28,12 +32,15 @@ use crate::effects::Touch;
 use crate::lists::{OPPOSITES, are_synonyms};
 use crate::paths::fold;
 
+pub(super) use awaited::is_version;
 use bans::Ban;
 pub(super) use forbidden::forbidden;
 use kinds::Kind;
 pub(super) use looking::beyond_a_look;
 pub(super) use mood::only_spoken_of;
 pub(super) use order::reversed;
+pub(super) use pairs::mixed_up;
+pub(super) use settings::{Naming, is_named_so, is_value};
 use unasked::is_started;
 pub(super) use unasked::{only_described, unasked};
 use vocabulary::{ACTING, GOVERNED, GOVERNING, LOOKING, PLAIN, POWERS, READING, TELLING, UNCLEAR};

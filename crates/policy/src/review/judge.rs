@@ -14,8 +14,8 @@ use super::prepare::Prepared;
 use super::scope::StepScope;
 use super::totals::{self, Total, Totals};
 use super::{
-    Request, apart, around, below, carried, checks, edits, goal, leaving, lever, likeness, loosened, packages,
-    resources, rewritten, served, sources, structure, threats, undoing, vouched,
+    Request, apart, around, awaited, below, carried, checks, direction, edits, goal, leaving, lever, likeness,
+    loosened, packages, repository, resources, rewritten, served, sources, structure, threats, undoing, vouched,
 };
 use crate::condition::Scope;
 use crate::effects::{self, By, Scene};
@@ -85,6 +85,7 @@ pub(super) fn step(view: &View<'_, '_>, i: usize) -> Judged {
         judged.reasons.extend(goal::unasked(request, prepared, ruled));
         judged.reasons.extend(goal::forbidden(request, prepared, || checks::is_looked_at_before(steps, i)));
         judged.reasons.extend(goal::only_described(prepared));
+        judged.reasons.extend(goal::mixed_up(prepared));
         judged.reasons.extend(goal::beyond_a_look(request, prepared));
         judged.reasons.extend(goal::only_spoken_of(prepared));
         if prepared.irreversible
@@ -112,6 +113,9 @@ pub(super) fn step(view: &View<'_, '_>, i: usize) -> Judged {
         judged.reasons.extend(threats::through_a_link(steps, i));
         judged.reasons.extend(threats::behind_a_link(request, prepared));
         judged.reasons.extend(edits::beyond(prepared));
+        judged.reasons.extend(edits::other_value(prepared));
+        judged.reasons.extend(edits::in_its_place(request, steps, i));
+        judged.reasons.extend(direction::check(steps, i));
         judged.reasons.extend(packages::from_elsewhere(request, prepared));
         judged.reasons.extend(packages::beside_the_named(request, prepared));
         judged.reasons.extend(packages::from_nowhere(request, prepared));
@@ -122,13 +126,16 @@ pub(super) fn step(view: &View<'_, '_>, i: usize) -> Judged {
         judged.reasons.extend(threats::replaced_too_late(steps, i));
         judged.reasons.extend(sources::banned(request, steps, i));
         judged.reasons.extend(totals::other_currency(prepared));
-        judged.reasons.extend(threats::more_committed(prepared));
+        judged.reasons.extend(repository::check(steps, i));
         judged.reasons.extend(sources::unnamed(request, steps, i));
         judged.reasons.extend(sources::more_than_figures(steps, i));
         judged.reasons.extend(sources::attached(request, prepared));
         judged.reasons.extend(sources::other_record(request, steps, i));
         judged.reasons.extend(checks::word_unseen(steps, i));
         judged.reasons.extend(checks::condition_unseen(request, steps, i));
+        judged.reasons.extend(awaited::other_state(request, steps, i));
+        judged.reasons.extend(awaited::other_thing(steps, i));
+        judged.reasons.extend(awaited::untested(request, steps, i));
         judged.reasons.extend(threats::sent_too_early(steps, i));
         judged.reasons.extend(threats::kept_too_late(steps, i));
         judged.reasons.extend(threats::copied_too_late(steps, i));
@@ -351,6 +358,7 @@ fn rollback(request: &Request<'_>, patterns: &Patterns, steps: &[Prepared<'_>], 
     let mut reasons = judged.reasons;
     reasons.extend(undoing::store_lost(prepared, &as_step));
     reasons.extend(undoing::wider_fields(prepared, &as_step));
+    reasons.extend(undoing::not_before(prepared, &as_step));
     reasons.extend(undoing::removes_other(prepared, &as_step));
     reasons.extend(undoing::for_good(prepared, &as_step));
     reasons.extend(undoing::tells(prepared, &as_step));

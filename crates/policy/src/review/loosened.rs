@@ -49,12 +49,20 @@ pub(super) fn loosened(prepared: &Prepared<'_>, goal: &str) -> Option<Reason> {
     let numbers = |text: &str| -> Vec<f64> { text.split_whitespace().filter_map(number).collect() };
     let wider = |expect: &Expect| {
         let Expect::Output { at, is } = expect else { return None };
-        let (bound, least, begins) = match is {
-            Condition::Min(bound) => (*bound, true, LEAST),
-            Condition::Max(bound) => (*bound, false, MOST),
+        let (bound, least, begins, others) = match is {
+            Condition::Min(bound) => (*bound, true, LEAST, MOST),
+            Condition::Max(bound) => (*bound, false, MOST, LEAST),
             _ => return None,
         };
         let text = crate::paths::fold(goal);
+        // "At least two", and an expectation of at most two.
+        // "Fewer than 200", and one of 200 and more, is only the other side of the same.
+        let other: Vec<&str> =
+            others.iter().copied().filter(|words| !words.contains("than") || words.starts_with("no")).collect();
+        let turned = bounds(&text, &other).contains(&bound) && !bounds(&text, begins).contains(&bound);
+        if turned && !prepared.goal.awaited().is_empty() {
+            return Some(format!("{at} to be {bound}"));
+        }
         let mut said = bounds(&text, begins);
         said.extend(between(&text).map(|(low, high)| if least { low } else { high }));
         let own = numbers(&text).iter().any(|one| {
@@ -123,7 +131,7 @@ fn bounds(text: &str, begins: &[&str]) -> Vec<f64> {
                 && !text.get(at + word.len()..).unwrap_or("").starts_with(char::is_alphabetic)
         };
         let mut found = text.match_indices(*word).filter(whole);
-        found.find_map(|(at, _)| text.get(at + word.len()..)?.split_whitespace().take(2).find_map(number))
+        found.find_map(|(at, _)| text.get(at + word.len()..)?.split_whitespace().take(2).find_map(counted))
     };
     begins.iter().filter_map(behind).collect()
 }
@@ -133,6 +141,12 @@ fn between(text: &str) -> Option<(f64, f64)> {
     let after = text.split("between ").nth(1)?;
     let mut numbers = after.split_whitespace().take(5).filter_map(number);
     numbers.next().zip(numbers.next())
+}
+
+/// The same, or a number in letters.
+fn counted(word: &str) -> Option<f64> {
+    let letters = |at: usize| u32::try_from(at).ok().map(f64::from);
+    number(word).or_else(|| letters(NUMBERS.iter().position(|number| *number == word)?))
 }
 
 /// The number that a word begins with.

@@ -123,6 +123,20 @@ impl<'a> Prepared<'a> {
         self.given.get(name).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect()
     }
 
+    /// What it calls Git with, without the options for Git as a whole (git(1)).
+    pub(super) fn git_calls(&self) -> impl Iterator<Item = Vec<&str>> {
+        let calls = self.derived.calls.iter().filter(|call| call.first().is_some_and(|name| name == "git"));
+        calls.map(|call| {
+            let mut args = call.iter().map(String::as_str).skip(1).peekable();
+            while let Some(option) = args.next_if(|arg| arg.starts_with('-')) {
+                if matches!(option, "-C" | "-c") {
+                    args.next();
+                }
+            }
+            args.collect()
+        })
+    }
+
     /// Whether the manifest says that nothing takes the tool's effect back.
     pub(super) fn irreversible_by_manifest(&self) -> bool {
         self.tool.is_some_and(|tool| tool.definition().reversibility == Reversibility::Irreversible)

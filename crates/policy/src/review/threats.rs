@@ -323,35 +323,6 @@ pub(super) fn replaced_too_late(steps: &[Prepared<'_>], i: usize) -> Option<Reas
     Some(Reason::ask(Code::PlanOrder, message).at(&step.step.id).fix("make the new one first"))
 }
 
-/// A commit of all that has changed, where the goal wants only what it names in it.
-pub(super) fn more_committed(step: &Prepared<'_>) -> Option<Reason> {
-    let words = step.list("args");
-    let all = match (step.step.action.as_str(), words.as_slice()) {
-        ("git", ["add" | "stage", rest @ ..]) => {
-            rest.iter().any(|word| matches!(*word, "-A" | "--all" | "." | "-u" | "--update" | "*"))
-        }
-        ("git", ["commit", rest @ ..]) => rest
-            .iter()
-            .any(|word| *word == "--all" || (word.starts_with('-') && !word.starts_with("--") && word.contains('a'))),
-        _ => false,
-    };
-    // "What is in drafts/ stays out of it"
-    let kept =
-        || words.iter().skip(1).find(|word| !word.starts_with('-') && step.goal.leaves_out(word.trim_end_matches('/')));
-    if matches!(words.first(), Some(&("add" | "stage")))
-        && step.step.action.as_str() == "git"
-        && let Some(kept) = kept()
-    {
-        let message = format!("{kept} would be in the commit, and the goal wants it left out");
-        return Some(Reason::ask(Code::GoalUnasked, message).fix("leave it out"));
-    }
-    if !all || !step.goal.commits_only() {
-        return None;
-    }
-    let message = "all that has changed would be in the commit, and the goal wants only what it names";
-    Some(Reason::ask(Code::GoalUnasked, message).fix("add the files by name"))
-}
-
 /// A removal for good, where the goal speaks of none.
 pub(super) fn erased(step: &Prepared<'_>) -> Option<Reason> {
     const SAID: &str = "shred wipe wiping secure overwrit scrub irrecover unrecover permanent forensic destroy srm";

@@ -84,7 +84,8 @@ pub(super) fn is_again(request: &Request<'_>, step: &Prepared<'_>, rollback: &Pr
 
 /// What a rollback by the step's own tool sets beside what the step sets: a field that nobody changed is not put back.
 pub(super) fn wider_fields(step: &Prepared<'_>, rollback: &Prepared<'_>) -> Option<Reason> {
-    if step.step.action != rollback.step.action {
+    let builtin = rollback.tool.is_some_and(|tool| matches!(tool.definition().driver, Driver::Builtin(_)));
+    if step.step.action != rollback.step.action || builtin {
         return None;
     }
     // What was read before is put back as it was; a value of its own is not.
@@ -96,19 +97,51 @@ pub(super) fn wider_fields(step: &Prepared<'_>, rollback: &Prepared<'_>) -> Opti
         },
         _ => None,
     };
+    let controls = rollback.tool.map(|tool| tool.definition().controls.as_slice()).unwrap_or_default();
+    let decides = |name: &String| controls.iter().any(|control| control.segments().first() == Some(name));
     let fields = |args: &Expr, all: bool| -> Vec<(String, String)> {
         let groups = object(args).unwrap_or_default().into_iter();
-        let groups = groups.filter_map(|(name, member)| Some((name, object(&member)?)));
-        let own = groups.flat_map(|(name, fields)| {
+        let own = groups.flat_map(|(name, member)| {
+            // What is no group is a field of its own, where it decides something.
+            let fields = object(&member).unwrap_or_else(|| [(String::new(), member)].into());
+            let idle = |field: &String| field.is_empty() && !decides(&name);
             let fields = fields.into_iter().filter(move |(_, value)| all || value.literal().is_some());
-            fields.map(move |(field, _)| (name.clone(), field))
+            fields.filter(|(field, _)| !idle(field)).map(|(field, _)| (name.clone(), field)).collect::<Vec<_>>()
         });
         own.collect()
     };
     let set = fields(&step.args, true);
-    let (_, more) = fields(&rollback.args, false).into_iter().find(|field| !set.contains(field))?;
+    let (group, more) = fields(&rollback.args, false).into_iter().find(|field| !set.contains(field))?;
+    let more = if more.is_empty() { group } else { more };
     let message = format!("it would set `{more}`, which the step does not set");
     Some(Reason::ask(Code::PlanRollbackElsewhere, message).fix("put back only what the step sets"))
+}
+
+/// A rollback by the step's own tool that puts back something else than what was there before: what the step itself sets, another version
+/// than the goal says, an empty text.
+pub(super) fn not_before(step: &Prepared<'_>, rollback: &Prepared<'_>) -> Option<Reason> {
+    if step.step.action != rollback.step.action || rollback.text("command").is_some() {
+        return None;
+    }
+    let ask = |message: String| Some(Reason::ask(Code::PlanRollbackElsewhere, message).fix("put back what was there"));
+    let sets = |touch: &Touch| touch.effect == Effect::Update && touch.by == By::Tool;
+    if rollback.text("content") == Some("")
+        && rollback.derived.touches.iter().any(|touch| sets(touch) && touch.seen().is_some())
+    {
+        return ask("it would leave nothing in the file".to_owned());
+    }
+    let sets_something = || step.args.literal().is_some_and(|args| args.as_object().is_some_and(|args| args.len() > 1));
+    if step.args == rollback.args && sets_something() && rollback.derived.touches.iter().any(sets) {
+        return ask("it would do the same again".to_owned());
+    }
+    let args = rollback.given.as_object().into_iter().flatten();
+    let mut texts = args.filter_map(|(key, value)| Some((value.as_str()?, step.text(key)?)));
+    let (back, said) = texts.find_map(|(back, set)| {
+        let mut before = step.goal.tokens().filter(|said| crate::flow::is_version_before(said, set)).peekable();
+        let other = back != set && before.peek().is_some() && crate::flow::is_version_before(back, set);
+        (other && !step.goal.name(back)).then(|| Some((back, before.next()?)))?
+    })?;
+    ask(format!("it would put back {back}, and the goal says {said}"))
 }
 
 /// Whether a rollback is what the goal wants done where its step fails: "should that fail, leave a note on the claim".

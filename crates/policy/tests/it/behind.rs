@@ -41,6 +41,11 @@ fn what_a_link_of_the_plan_leads_to_is_touched() {
         json!([line("x", "ln -s prod infra/now && sed -i s/9/3/ infra/now/main.tf")]),
     );
     is(&together, Block, Code::ResourceProtected, "in one line");
+    let itself_written = plan(
+        "Lower the limit in staging",
+        json!([line("x", "ln -s ../prod/main.tf infra/staging/now.tf && sed -i s/9/3/ infra/staging/now.tf")]),
+    );
+    is(&itself_written, Block, Code::ResourceProtected, "a file by a link in one line");
     let itself = plan(
         "Put the link right",
         json!([line("ln", "ln -sfn ~/.ssh/id_rsa notes/latest"), line("r", "cat notes/latest")]),

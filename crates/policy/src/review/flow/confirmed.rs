@@ -9,7 +9,7 @@ use crate::deployment::{Confirmation, Standing, is_path_kind};
 use crate::effects::{By, Touch};
 use crate::flow::{self, Kind, Means, Sink};
 use crate::review::prepare::Prepared;
-use crate::review::{Request, around, carried, checks, goal};
+use crate::review::{Request, around, carried, checks, goal, repository};
 
 /// Takes out the questions that the goal has answered: every value that decides is the user's or the house's, and the effect is
 /// what the goal asks for (FORMATS §5).
@@ -350,18 +350,7 @@ fn is_push_as_asked(prepared: &Prepared<'_>) -> bool {
     let pushes = |touch: &Touch| touch.is_push() || matches!(touch.by, By::Git | By::View);
     // A goal that speaks of a branch means that one.
     let meant = |touch: &Touch| {
-        let ref_meant = |pushed: &str| {
-            let to = pushed.rsplit(':').next().unwrap_or(pushed);
-            let to = ["refs/heads/", "refs/tags/"].iter().find_map(|kind| to.strip_prefix(kind)).unwrap_or(to);
-            // "Push that branch. main is for the merge train alone": what is named elsewhere is not what is to be pushed to.
-            let branch = || prepared.goal.name(&format!("branch {to}"));
-            let into =
-                || branch() || ["to", "into", "on", "onto", "push"].iter().any(|word| prepared.goal.says(word, to));
-            let elsewhere = matches!(to, "main" | "master");
-            let current = matches!(to, "head" | "HEAD")
-                && ["my", "this", "the", "current"].iter().any(|word| prepared.goal.says(word, "branch"));
-            (prepared.goal.name(to) && (!elsewhere || into())) || current
-        };
+        let ref_meant = |pushed: &str| repository::is_meant(&prepared.goal, pushed);
         let last = touch.name.rsplit(' ').next().unwrap_or("");
         let refs = touch.name.split(' ').skip(3).filter(|word| word.contains(':'));
         !(prepared.goal.speak_of("branch tag") || prepared.goal.names_a_branch()) || refs.chain([last]).all(ref_meant)

@@ -188,6 +188,7 @@ pub(super) fn of(goal: &Goal) -> Vec<Ban> {
                 bans.push(Ban::on(act, things));
             }
         }
+        bans.extend(super::exceptions::at(goal, i));
         let next = |n: usize| words.get(i + n).map_or("", |word| word.text.as_str());
         let asks = || {
             // "Does it still build? Just show me the end": what is asked about has to be done.
@@ -273,7 +274,11 @@ pub(super) fn of(goal: &Goal) -> Vec<Ban> {
                     continue;
                 }
                 // "lantern-night stays where it is", and not "empty it (the folder itself stays)"
-                let subject = i.checked_sub(1).and_then(|i| words.get(i)).filter(|w| w.sentence == word.sentence);
+                // "plans.csv has to stay"
+                let file = i.checked_sub(2).and_then(|i| words.get(i)).filter(|w| {
+                    word.text == "to" && super::is_file_name(token(&goal.text, w.at))
+                });
+                let subject = file.or_else(|| i.checked_sub(1).and_then(|i| words.get(i))).filter(|w| w.sentence == word.sentence);
                 // "feb_close is what the auditors look at; that one stays"
                 let opening = words.iter().position(|w| w.sentence == word.sentence).unwrap_or(i);
                 let short = i - opening < 3 && subject.is_some_and(|w| has("one that", &w.text));
@@ -325,6 +330,13 @@ pub(super) fn of(goal: &Goal) -> Vec<Ban> {
             {
                 let name = last_named(goal, words, i);
                 bans.extend(name.map(|name| Ban::on(Act::Pay, vec![name])));
+            }
+            // "R-5511 was already paid", and no reason to refund it
+            ("already", "paid" | "settled" | "transferred") | ("was" | "were" | "been", "paid" | "settled" | "transferred")
+                if !word.negated && !word.subordinate && !words.iter().any(|w| w.is("refund reimburs return back")) =>
+            {
+                let once = |name: &String| goal.tokens().filter(|token| token == name).count() == 1;
+                bans.extend(last_named(goal, words, i).filter(once).map(|name| Ban::on(Act::Pay, vec![name])));
             }
             // "The half-finished things in drafts/ stay out of it"
             ("stay", "out") => {
@@ -381,10 +393,6 @@ pub(super) fn of(goal: &Goal) -> Vec<Ban> {
                 let name = folder.and_then(|pair| pair.last()).map(|w| token(&goal.text, w.at).to_owned());
                 let things: Vec<String> = name.or_else(|| last_named(goal, words, i)).filter(|_| there).into_iter().collect();
                 bans.extend(acts.map(|(act, _)| Ban::on(*act, things.clone())));
-            }
-            ("except" | "besides" | "excluding", _) | ("other", "than") | ("all", "but") | ("but", "not") => {
-                let things = things(goal, words, i + 1);
-                bans.extend((!things.is_empty()).then(|| Ban::on(Act::Remove, things)));
             }
             // A copy is kept of what may go.
             ("keep", "a" | "one") if has("copy backup", next(2)) => {}
@@ -492,7 +500,7 @@ fn is_for_others(words: &[Word], i: usize) -> bool {
 }
 
 /// The things that are named from word `from` on, to the end of the clause.
-fn things(goal: &Goal, words: &[Word], from: usize) -> Vec<String> {
+pub(super) fn things(goal: &Goal, words: &[Word], from: usize) -> Vec<String> {
     let mut things: Vec<String> = Vec::new();
     let Some(first) = words.get(from) else { return things };
     let previous = from.checked_sub(1).and_then(|i| words.get(i));

@@ -315,7 +315,8 @@ impl Ban {
         // `find … -not -path 'logs/legal/*'`: it stands nowhere but where it is left out.
         let leaves = |thing: &str| {
             spoken.match_indices(thing).all(|(at, _)| {
-                let before = spoken.get(..at).unwrap_or("").trim_end_matches([' ', '=', '\'', '"', '*', '.', '/']);
+                let before =
+                    spoken.get(..at).unwrap_or("").trim_end_matches([' ', '=', '\'', '"', '\\', '*', '.', '/']);
                 ["-not -path", "! -path", "! -name", "! -iname", "-not -name", "-not -iname", "--exclude"]
                     .iter()
                     .any(|option| before.ends_with(option))
@@ -333,7 +334,8 @@ impl Ban {
             return true;
         }
         let obeyed = |(i, thing): (usize, &String)| {
-            if (thing.contains('/') || thing.starts_with('.') || quoted(thing) || begins(thing)) && leaves(thing) {
+            let file = thing.contains('/') || thing.starts_with('.') || super::is_file_name(thing);
+            if (file || quoted(thing) || begins(thing)) && leaves(thing) {
                 return true;
             }
             let next = self.things.get(i + 1).filter(|next| goal.contains(&format!("{thing} {next}")));

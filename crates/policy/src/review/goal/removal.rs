@@ -1,8 +1,9 @@
 //! What a goal wants to be rid of: these things and no others, this kind of files, for a while or for good.
 
+use super::bans::{self, Act};
 use super::vocabulary::{DESTROYING, PLACING, REMOVAL, TIDYING};
 use super::words::{self, Word, has};
-use super::{Wishes, bans, is_file_name, is_same_token};
+use super::{Wishes, is_file_name, is_same_token};
 use crate::paths::fold;
 
 impl Wishes {
@@ -309,7 +310,11 @@ impl Wishes {
     /// The first file or pattern that is to be left ("but leave the .keep file") and that a line which removes many does not leave out.
     pub(in crate::review) fn spared_and_taken(&self, folder: &str, pattern: &str, line: &str) -> Option<String> {
         let spared = self.read.words.iter().filter(|word| self.spares(word));
-        let mut tokens = spared.map(|word| words::token(&self.read.text, word.at).trim_matches(['\'', '"']).to_owned());
+        let spared = spared.map(|word| words::token(&self.read.text, word.at).trim_matches(['\'', '"']));
+        // "Everything except audit.log", "plans.csv has to stay"
+        let banned = |ban: &&bans::Ban| matches!(ban.act, Act::Remove | Act::Change) && !ban.conditional && !ban.others;
+        let banned = self.bans.iter().filter(banned).flat_map(|ban| &ban.things).map(String::as_str);
+        let mut tokens = spared.chain(banned).map(str::to_owned);
         let line: String = fold(line).chars().map(|c| if "\"',\\".contains(c) { ' ' } else { c }).collect();
         let line = line.split_whitespace().collect::<Vec<_>>().join(" ");
         tokens.find(|token| {

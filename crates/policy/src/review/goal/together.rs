@@ -11,7 +11,7 @@ use crate::effects::Touch;
 use crate::paths::fold;
 
 /// Words with which a sentence says how something is.
-const COPULAS: &str = "is was are were has had belongs stays keeps lives comes did does waits remains looks seems went ran stands sits hangs";
+pub(super) const COPULAS: &str = "is was are were has had belongs stays keeps lives comes did does waits remains looks seems went ran stands sits hangs";
 
 /// Words for what nobody has decided.
 const TENTATIVE: &str = "idea ideas toys toying thinks thinking considers considering wonders wondering undecided perhaps maybe might dreams mulls hesitates";
@@ -199,7 +199,7 @@ impl Wishes {
     }
 
     /// The words with which it makes something wait for something.
-    fn waits(&self) -> impl Iterator<Item = &Word> {
+    pub(super) fn waits(&self) -> impl Iterator<Item = &Word> {
         let words = &self.read.words;
         let text = |i: usize| words.get(i).map_or("", |word| word.text.as_str());
         let before = |i: usize| i.checked_sub(1).and_then(|i| words.get(i)).map(|w| w.sentence);
@@ -413,6 +413,12 @@ impl Wishes {
                 || (kind.is_some() && prefix(other) == kind)
                 || (kind.is_some() && prefix(other).is_some() && other.split_once('-').map(|(_, n)| n) == number)
         };
+        // "R-5511 was already paid" orders nothing, "has to be paid" does.
+        let passive = |word: &Word| {
+            let near = || words.iter().rev().filter(|w| w.at < word.at && w.clause == word.clause).take(3);
+            let participle = word.text.ends_with("ed") || has("paid sent done sold put set", &word.text);
+            participle && near().any(|w| has("is are was were been", &w.text)) && !near().any(|w| w.text == "to")
+        };
         let described = |(i, place): (usize, &Word)| {
             let name = token(place);
             let next = words.iter().skip(i + 1).find(|word| token(word) != name);
@@ -421,7 +427,8 @@ impl Wishes {
             let inside = before.is_some_and(|word| token(word) == name);
             let orders = |word: &Word| {
                 let kinds = || Kind::ALL.iter().filter(|kind| !matches!(kind, Kind::Look));
-                word.sentence == place.sentence && word.orders() && kinds().any(|kind| word.is(kind.stems()))
+                let order = word.orders() && !passive(word);
+                word.sentence == place.sentence && order && kinds().any(|kind| word.is(kind.stems()))
             };
             // "There is a draft DD-7 and a declaration DE-7."
             let there =
@@ -432,7 +439,8 @@ impl Wishes {
         let ordered = |word: &Word| {
             let verb = |w: &Word| {
                 let kinds = || Kind::ALL.iter().filter(|kind| !matches!(kind, Kind::Look));
-                let order = w.orders() && (w.is(super::ACTING) || kinds().any(|kind| w.is(kind.stems())));
+                let order =
+                    w.orders() && !passive(w) && (w.is(super::ACTING) || kinds().any(|kind| w.is(kind.stems())));
                 // "w-07 gets drained"
                 w.clause == word.clause && (order || has("gets goes becomes moves", &w.text))
             };
@@ -447,7 +455,11 @@ impl Wishes {
             let earlier_one = words.iter().rev().find(|w| w.at < words::start(text, word.at) && w.text != "and");
             let listed = earlier_one.is_some_and(|w| token(w) != name && kind.is_some() && prefix(token(w)) == kind)
                 && !after.is_some_and(|w| w.sentence == word.sentence && has(COPULAS, &w.text));
-            let joined = listed || (goes_on && before.is_some_and(|w| w.text == "and"));
+            // "Assign LK-50 to ben and LK-51 to mateo", "24 EUR on INV-1 and 42 EUR on INV-2"
+            let led = after.is_some_and(|w| has("to that with by as for on in", &w.text));
+            let begins = words.iter().find(|w| w.clause == word.clause).is_some_and(|w| w.text == "and");
+            let parallel = begins && before.is_some_and(|w| has("on to in for of", &w.text));
+            let joined = listed || parallel || ((goes_on || led) && before.is_some_and(|w| w.text == "and"));
             let earlier = |w: &Word| w.sentence == word.sentence && w.at < word.at && w.orders() && Kind::is_any(w);
             words.iter().any(|w| verb(w) || kept(w) || (joined && earlier(w)))
         };
@@ -493,7 +505,7 @@ fn is_named(token: &str) -> bool {
 }
 
 /// The letters before the number of a record: "inv" of "inv-3418".
-fn prefix(name: &str) -> Option<&str> {
+pub(super) fn prefix(name: &str) -> Option<&str> {
     let (letters, number) = name.split_once('-')?;
     let numbered = !number.is_empty() && number.chars().all(|c| c.is_ascii_digit() || c == '-');
     (numbered && !letters.is_empty() && letters.chars().all(char::is_alphabetic)).then_some(letters)

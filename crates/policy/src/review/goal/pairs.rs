@@ -1,0 +1,368 @@
+//! Which of its values a goal says together: of "A goes to 3, B to 5" nobody has asked for A to go to 5, and of "it is at 5, put it to 3"
+//! nobody for 5.
+
+use countersign_plan::tool::Effect;
+use countersign_plan::verdict::{Code, Reason};
+use serde_json::Value;
+
+use super::together::{COPULAS, prefix};
+use super::wanted::ENGLISH;
+use super::words::{Word, has};
+use super::{ACTING, Kind, LOOKING, REMOVAL, TELLING, Wishes, by_name, is_file_name, order, parts};
+use crate::effects::{By, Touch};
+use crate::flow::{is_switch, switches};
+use crate::lists::are_synonyms;
+use crate::paths::fold;
+use crate::review::prepare::Prepared;
+
+/// Words with which a value is said of all that were named.
+const SHARED: &str = "both each every everyone everybody respectively all";
+
+/// What money is counted in.
+const MONEY: &str = "eur euro euros usd dollar dollars gbp pounds chf francs";
+
+/// Words before a figure that something is compared with.
+const COMPARING: &str = "above below over under than least most";
+
+/// What a token is by its form: only what is of one form can be taken for one another.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Form {
+    Email,
+    Channel,
+    Address,
+    Path,
+    Record(String),
+    Version,
+    Number,
+    Money,
+    Name,
+}
+
+/// The form of a token that has one.
+fn form(token: &str) -> Option<Form> {
+    let digits = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_digit() || c == '.');
+    Some(match token {
+        _ if token.contains("://") => Form::Address,
+        _ if token.starts_with('#') => Form::Channel,
+        _ if token.contains('@') => Form::Email,
+        _ if number(token).is_some() => Form::Number,
+        _ if digits(token.trim_start_matches('v')) => Form::Version,
+        _ if has(MONEY, token) => Form::Money,
+        // A day belongs to no act alone.
+        _ if token.starts_with(|c: char| c.is_ascii_digit()) && token.contains(['-', ':']) => return None,
+        _ if prefix(token).is_some() => Form::Record(prefix(token)?.to_owned()),
+        _ if token.contains('/') || is_file_name(token) => Form::Path,
+        _ if order::is_own_name(token) || (token.contains('.') && token.contains(char::is_alphabetic)) => Form::Name,
+        _ => return None,
+    })
+}
+
+fn number(token: &str) -> Option<f64> {
+    let digits = token.trim_matches(['%', '€', '$', '£']);
+    digits.starts_with(|c: char| c.is_ascii_digit()).then(|| digits.parse().ok())?
+}
+
+/// Where the goal says a value of a step, and where others that could stand in its place.
+#[derive(Debug, Default)]
+struct Said {
+    what: String,
+    /// The argument that it stands in.
+    field: String,
+    form: Option<Form>,
+    own: Vec<usize>,
+    others: Vec<usize>,
+}
+
+/// What a step sets or acts on where the goal says it of something else, or only as how things are.
+pub(in crate::review) fn mixed_up(prepared: &Prepared<'_>) -> Option<Reason> {
+    let removes = |touch: &Touch| touch.effect == Effect::Delete && touch.by == By::Command;
+    let acts = |touch: &Touch| (touch.by == By::Tool && !touch.effect.is_harmless()) || removes(touch);
+    let goal = &prepared.goal;
+    if !prepared.derived.touches.iter().any(acts) || goal.read.words.iter().any(|word| has(SHARED, &word.text)) {
+        return None;
+    }
+    let mut said: Vec<Said> = Vec::new();
+    let schema = prepared.tool.map(|tool| &tool.definition().args);
+    for (field, value) in prepared.given.as_object().into_iter().flatten() {
+        let schema = schema.and_then(|schema| schema.pointer(&format!("/properties/{field}"))).unwrap_or(&Value::Null);
+        let list = std::slice::from_ref(value);
+        let items = value.as_array().map_or(list, Vec::as_slice);
+        said.extend(items.iter().filter_map(|item| goal.said(field, item, schema)));
+    }
+    for touch in prepared.derived.touches.iter().filter(|touch| removes(touch)) {
+        said.extend(goal.said("", &Value::String(touch.name.clone()), &Value::Null));
+    }
+    for one in &said {
+        if goal.only_tells(one) {
+            let message = format!("the goal only says how things are with {}, and wants another one set", one.what);
+            return Some(Reason::ask(Code::GoalUnasked, message).fix("take the value that is to be set"));
+        }
+    }
+    // What stands for another argument of the step is none that could stand in this one's place.
+    let own: Vec<usize> = said.iter().flat_map(|said| said.own.iter().copied()).collect();
+    for one in &mut said {
+        one.others.retain(|at| !own.contains(at));
+    }
+    said.extend(goal.act(prepared));
+    let pairs = said.iter().enumerate().flat_map(|(i, one)| said.iter().skip(i + 1).map(move |other| (one, other)));
+    let mut pairs =
+        pairs.filter(|(one, other)| one.field != other.field && (one.form != other.form || one.form.is_none()));
+    // What an act is called is told apart from others only beside a record.
+    let act = |said: &Said| said.field == " ";
+    let of_record = |said: &Said| matches!(said.form, Some(Form::Record(_)));
+    let (one, other) = pairs.find(|(one, other)| {
+        (!act(one) || of_record(other)) && (!act(other) || of_record(one)) && goal.says_apart(one, other)
+    })?;
+    let message = format!("the goal says {} of another one than {}", other.what, one.what);
+    Some(Reason::ask(Code::GoalUnasked, message).fix("take together what the goal says together"))
+}
+
+impl Wishes {
+    /// Where it says this value, and others of its form.
+    fn said(&self, field: &str, value: &Value, schema: &Value) -> Option<Said> {
+        let text = &self.read.text;
+        let what = value.as_str().map_or_else(|| value.to_string(), |text| fold(text.trim()).into_owned());
+        let mut said = Said { what, field: field.to_owned(), ..Said::default() };
+        let what = said.what.as_str();
+        if let Value::Bool(set) = value {
+            let at = |on: bool| switches(text, on).into_iter().map(|range| range.start).collect();
+            (said.own, said.others) = (at(*set), at(!set));
+            return Some(said).filter(|said| is_switch(field) && !said.own.is_empty());
+        }
+        let tokens = || self.tokens().map(|token| (token.as_ptr() as usize - text.as_ptr() as usize, token));
+        if what.contains(' ') {
+            (said.own, said.others) = self.said_in_words(what);
+            return Some(said).filter(|said| !said.own.is_empty());
+        }
+        said.form = if value.is_number() { Some(Form::Number) } else { form(what) };
+        if said.form.is_none() && what.starts_with(|c: char| c.is_ascii_digit()) {
+            return None;
+        }
+        let is = |token: &str, what: &str| match &said.form {
+            Some(Form::Email) => {
+                let (name, _) = what.split_once('@').unwrap_or((what, ""));
+                token == what || token == name || name.split('.').next() == Some(token)
+            }
+            Some(Form::Path) => {
+                let token = token.trim_start_matches("./").trim_end_matches('/');
+                token == what || (form(token) == Some(Form::Path) && what.ends_with(&format!("/{token}")))
+            }
+            Some(Form::Record(_)) => {
+                token == what || (token.len() > 2 && what.split_once('-').is_some_and(|(_, number)| number == token))
+            }
+            Some(Form::Number) => number(token).is_some() && number(token) == number(what),
+            _ => token == what || (what.len() > 3 && token.strip_suffix('s') == Some(what)),
+        };
+        said.own = tokens().filter(|(_, token)| is(token, what)).map(|(at, _)| at).collect();
+        let first = *said.own.first()?;
+        let options = schema.get("enum").or_else(|| schema.get("items")?.get("enum")).and_then(Value::as_array);
+        // "To ben", "to lena": what follows the same word.
+        let place = self.before(first).next().filter(|word| has("to by as at for in on", word)).unwrap_or("");
+        let alike = |at: usize, token: &str| match (&options, &said.form) {
+            // "No jobs on it" sets nothing to on.
+            (Some(options), _) => {
+                !has(ENGLISH, token) && options.iter().filter_map(Value::as_str).any(|option| is(token, &fold(option)))
+            }
+            (None, Some(Form::Number)) => {
+                let (one, other) = (self.unit(at), self.unit(first));
+                number(token).is_some() && one == other
+            }
+            (None, Some(own)) => form(token).as_ref() == Some(own),
+            (None, None) => {
+                let plain = token.chars().all(char::is_alphabetic) && !has(ENGLISH, token);
+                plain && !place.is_empty() && self.before(at).next() == Some(place)
+            }
+        };
+        let others: Vec<(usize, &str)> =
+            tokens().filter(|(at, token)| !said.own.contains(at) && alike(*at, token)).collect();
+        let named = |token: &str| others.iter().any(|(_, other)| is(token, other));
+        said.others = tokens().filter(|(at, t)| !said.own.contains(at) && named(t)).map(|(at, _)| at).collect();
+        Some(said)
+    }
+
+    /// The same for a value of several words: others are quoted as it is, or made of signs and digits as it is.
+    fn said_in_words(&self, what: &str) -> (Vec<usize>, Vec<usize>) {
+        let text = &self.read.text;
+        let own: Vec<usize> = text.match_indices(what).map(|(at, _)| at).collect();
+        let mut others = Vec::new();
+        let quote =
+            own.first().and_then(|at| text.get(..*at)?.chars().next_back()).filter(|c| matches!(c, '\'' | '"' | '`'));
+        if let Some(quote) = quote {
+            let opens = |at: usize| text.get(..at).is_none_or(|s| !s.ends_with(char::is_alphanumeric));
+            others = text.match_indices(quote).filter(|(at, _)| opens(*at)).map(|(at, _)| at + 1).collect();
+        } else if !what.contains(char::is_alphabetic) {
+            let starts =
+                text.match_indices(' ').map(|(at, _)| at + 1).chain(text.match_indices('(').map(|(at, _)| at + 1));
+            let parts = what.split(' ').count();
+            let signs = |at: &usize| {
+                let mut rest = text.get(*at..).unwrap_or("").split([' ', ')', ';', ',']).take(parts);
+                let first = text
+                    .get(..at.saturating_sub(1))
+                    .is_none_or(|s| !s.ends_with(|c: char| c.is_ascii_digit() || c == '*'));
+                first && rest.all(|part| !part.is_empty() && !part.contains(char::is_alphabetic))
+            };
+            others = starts.filter(signs).collect();
+        }
+        others.retain(|at| !own.contains(at));
+        (own, others)
+    }
+
+    /// What the number at this place counts.
+    fn unit(&self, at: usize) -> Option<&str> {
+        let words = &self.read.words;
+        let place = words.iter().find(|word| word.at >= at)?;
+        let digits = |word: &&Word| word.at >= at && word.text.starts_with(|c: char| c.is_ascii_digit());
+        let after = words.iter().skip_while(|word| word.at < at).find(|word| !digits(word));
+        let after = after.filter(|word| word.sentence == place.sentence).map(|word| word.text.as_str());
+        let said = |word: &&str| word.len() > 1 && !has(ENGLISH, word) && !has(COMPARING, word);
+        let unit = after.filter(said).or(self.before(at).next().filter(said))?;
+        Some(if has(MONEY, unit) { "eur" } else { unit })
+    }
+
+    /// Where it orders what the step does, and where something else.
+    fn act(&self, prepared: &Prepared<'_>) -> Option<Said> {
+        let action = prepared.step.action.as_str();
+        let effect = |effect: Effect| prepared.derived.touches.iter().any(|t| t.effect == effect && t.seen().is_some());
+        let own = |word: &Word| {
+            by_name(action, &word.text)
+                || word.means.is_some_and(|means| by_name(action, means))
+                || parts(action).any(|part| are_synonyms(&part, &word.text))
+                || (effect(Effect::Delete) && word.is(REMOVAL))
+                || (prepared.derived.touches.iter().any(|t| t.effect == Effect::Send) && word.is(TELLING))
+        };
+        let orders = self.read.words.iter().filter(|word| self.is_order(word));
+        let (own, others): (Vec<&Word>, Vec<&Word>) = orders.partition(|word| own(word));
+        let at = |words: Vec<&Word>| words.into_iter().map(|word| word.at).collect::<Vec<_>>();
+        let said =
+            Said { what: format!("`{action}`"), field: " ".to_owned(), form: None, own: at(own), others: at(others) };
+        (!said.own.is_empty()).then_some(said)
+    }
+
+    /// Whether a word orders more than a look.
+    fn is_order(&self, word: &Word) -> bool {
+        word.orders() && self.is_order_by_form(word)
+    }
+
+    /// The same of a word that may stand in a condition.
+    fn is_order_by_form(&self, word: &Word) -> bool {
+        !word.within && !word.is(LOOKING) && (word.is(ACTING) || Kind::is_any(word))
+    }
+
+    /// Whether it says the two apart from one another, and each of them together with another one of the other's form.
+    fn says_apart(&self, one: &Said, other: &Said) -> bool {
+        if one.others.is_empty() || other.others.is_empty() {
+            return false;
+        }
+        let of = |said: &Said, first: bool| {
+            let own = said.own.iter().map(|at| (*at, first, true)).collect::<Vec<_>>();
+            own.into_iter().chain(said.others.iter().map(move |at| (*at, first, false)).collect::<Vec<_>>())
+        };
+        let mut places: Vec<(usize, bool, bool)> = of(one, true).chain(of(other, false)).collect();
+        places.sort_unstable();
+        let groups = self.groups(&places);
+        let has =
+            |group: &[(usize, bool, bool)], first: bool, own: bool| group.iter().any(|p| (p.1, p.2) == (first, own));
+        let pairs = |first: bool| groups.iter().any(|g| has(g, first, true) && has(g, !first, false));
+        !groups.iter().any(|group| has(group, true, true) && has(group, false, true)) && pairs(true) && pairs(false)
+    }
+
+    /// The places in groups of what is said together: up to the end of a sentence or to the next order, or to where the first of them
+    /// comes again.
+    fn groups(&self, places: &[(usize, bool, bool)]) -> Vec<Vec<(usize, bool, bool)>> {
+        let apart = |from: usize, to: usize| {
+            let gap = self.read.text.get(from..to).unwrap_or("");
+            [". ", "! ", "? ", "; ", "\n"].iter().any(|end| gap.contains(end))
+        };
+        // Another order begins, where the one before it is complete: not in "8.2.1 goes to test".
+        let ordered = |from: usize, to: usize| {
+            let listed = |word: &Word| places.iter().any(|place| place.0 == word.at);
+            self.read.words.iter().any(|w| w.at > from && w.at < to && !listed(w) && self.is_order(w))
+        };
+        let parts = places.chunk_by(|a, b| !apart(a.0, b.0));
+        let both = |group: &[(usize, bool, bool)]| group.iter().any(|p| p.1) && group.iter().any(|p| !p.1);
+        let mut groups: Vec<Vec<(usize, bool, bool)>> = Vec::new();
+        for part in parts {
+            let joins = groups.last().is_some_and(|last| !both(last)) && !both(part);
+            for (i, place) in part.iter().enumerate() {
+                let again = |group: &Vec<(usize, bool, bool)>| {
+                    let last = group.last();
+                    let turns = group.first().is_some_and(|f| f.1 == place.1) && last.is_some_and(|l| l.1 != place.1);
+                    both(group) && (turns || last.is_some_and(|last| ordered(last.0, place.0)))
+                };
+                match groups.last_mut() {
+                    Some(group) if (i > 0 || joins) && !again(group) => group.push(*place),
+                    _ => groups.push(vec![*place]),
+                }
+            }
+        }
+        groups
+    }
+
+    /// Whether it says a value only as how things are, were or are not to be, and another one of its form as what is to be.
+    fn only_tells(&self, said: &Said) -> bool {
+        let counted = matches!(said.form, Some(Form::Number | Form::Version));
+        // A sentence is what somebody is told, and no state.
+        let sentence = said.what.contains(char::is_whitespace);
+        let listed = said.form.is_none() && !sentence && !said.others.is_empty() && !has("status state", &said.field);
+        let told = |at: &usize| if counted { self.is_told_of(*at) } else { self.is_told_in(*at) };
+        (counted || listed) && said.own.iter().all(told) && !said.others.iter().all(told)
+    }
+
+    /// Whether a figure is what something has, had or is compared with: "it is at 5 percent", "of the 199", "from 30 to 45".
+    fn is_told_of(&self, at: usize) -> bool {
+        let filling = |word: &&str| has("at still now currently only about the", word);
+        let last = self.before(at).find(|word| !filling(word)).unwrap_or("");
+        let next = self.before(at).next().unwrap_or("");
+        let whole = next == "the" && last == "of";
+        let is = last == "is" && has("at still now currently only", next);
+        let changed = last == "from"
+            && self.changes().iter().any(|(from, _)| from.as_ptr() as usize == self.read.text.as_ptr() as usize + at);
+        let compared =
+            has(COMPARING, last) && self.read.words.iter().any(|word| has("if when once unless", &word.text));
+        whole || is || changed || compared || has("was were", last) || self.is_in_condition(at)
+    }
+
+    /// Whether a place is in a part of a sentence that orders nothing and says how something is.
+    fn is_told_in(&self, at: usize) -> bool {
+        let words = &self.read.words;
+        let Some(place) = words.iter().find(|word| word.at >= at) else { return false };
+        // "She is an admin", and not "it is ready for staging".
+        let said = self
+            .before(at)
+            .filter(|word| !has("a an the at in on still now", word))
+            .take(1)
+            .any(|word| has(COPULAS, word));
+        // "It must stay enabled": the state itself orders nothing.
+        let tells = |within: &[&Word]| {
+            let any = |list: &'static str| within.iter().any(|w| has(list, &w.text));
+            let orders =
+                |but: &'static str| within.iter().any(|w| w.at != at && self.is_order(w) && !has(but, &w.text));
+            let stays = any("stay stays keep keeps remain remains leave") && !orders("keep leave");
+            let wants =
+                orders("") || any("put should must shall need needs want wants please be become becomes gets goes to");
+            stays || (!wants && said)
+        };
+        let clause: Vec<&Word> = words.iter().filter(|word| word.clause == place.clause).collect();
+        let sentence: Vec<&Word> = words.iter().filter(|word| word.sentence == place.sentence).collect();
+        let from = self.before(at).next() == Some("from");
+        from || tells(&clause) || tells(&sentence) || self.is_in_condition(at)
+    }
+
+    /// Whether a place is in a condition, or in what is to be done where something goes wrong.
+    fn is_in_condition(&self, at: usize) -> bool {
+        let words = &self.read.words;
+        let Some(place) = words.iter().find(|word| word.at >= at) else { return false };
+        let near = || words.iter().filter(|w| w.sentence == place.sentence);
+        let here = |list: &'static str| near().any(|w| has(list, &w.text));
+        // "If it goes wrong go back to 4.18.2"
+        let back = || {
+            near()
+                .zip(near().skip(1))
+                .any(|(verb, back)| back.text == "back" && has("go fall put roll set get", &verb.text))
+        };
+        // "If it came back refund order 40501": the order stands in the condition's clause.
+        let ordered = |w: &Word| w.clause == place.clause && w.at < place.at && self.is_order_by_form(w);
+        let subordinate = place.subordinate && !words.iter().any(ordered);
+        subordinate || (here("if should otherwise") && (back() || here("revert undo rollback")))
+    }
+}

@@ -1,0 +1,96 @@
+//! What a goal has set from what to what, and what it has put where.
+
+use super::Wishes;
+use super::words::{self, Word, has};
+use crate::paths::fold;
+
+/// Words before where something is to go.
+const TOWARDS: &str = "to into as onto over";
+
+/// How a goal names a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::review) struct Naming {
+    /// Whether as where something is to go.
+    pub(in crate::review) towards: bool,
+    pub(in crate::review) clause: usize,
+}
+
+/// Whether a word is a value and not the name of one.
+pub(in crate::review) fn is_value(word: &str) -> bool {
+    word.starts_with(|c: char| c.is_ascii_digit()) || has("true false on off yes no none null enabled disabled", word)
+}
+
+impl Wishes {
+    /// The values that it has changed, from what and to what: "from 30 to 45 seconds".
+    pub(in crate::review) fn changes(&self) -> Vec<(&str, &str)> {
+        let words = &self.read.words;
+        let value = |from: usize| {
+            let near = words.iter().skip(from + 1).take(2).map(|word| words::token(&self.read.text, word.at));
+            near.into_iter().find(|token| is_value(token))
+        };
+        // "Open from 9 to 17" changes nothing.
+        let changed = |from: &Word| {
+            let list = "change set raise lower bump increase decrease reduce extend shorten switch turn put go move edit adjust up down";
+            words.iter().any(|word| word.sentence == from.sentence && word.at < from.at && word.is(list))
+        };
+        let froms = words.iter().enumerate().filter(|(_, word)| word.text == "from" && !word.negated && changed(word));
+        let pair = |(i, from): (usize, &Word)| {
+            let mut rest =
+                words.iter().enumerate().skip(i + 1).take(6).filter(|(_, word)| word.sentence == from.sentence);
+            let (to, _) = rest.find(|(_, word)| word.text == "to")?;
+            Some((value(i)?, value(to)?))
+        };
+        froms.filter_map(pair).collect()
+    }
+
+    /// What it gives as `KEY=VALUE`.
+    pub(in crate::review) fn assignments(&self) -> impl Iterator<Item = (&str, &str)> {
+        let key = |key: &str| key.len() > 1 && key.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+        self.tokens()
+            .filter_map(|token| token.split_once('='))
+            .filter(move |(name, value)| key(name) && !value.is_empty())
+    }
+
+    /// The paths and names of files that it gives, and how it names each.
+    pub(in crate::review) fn placed(&self) -> Vec<(&str, Naming)> {
+        let text = &self.read.text;
+        let mut all: Vec<(&str, Naming)> = Vec::new();
+        for word in &self.read.words {
+            let token = words::token(text, word.at);
+            let start = words::start(text, word.at);
+            let path = (token.contains('/') || super::is_file_name(token))
+                && !token.contains(['@', '*'])
+                && !token.contains("://");
+            if !path
+                || word.at != start
+                    && self.read.words.iter().any(|w| w.at < word.at && words::start(text, w.at) == start)
+            {
+                continue;
+            }
+            let before = self.before(start).find(|before| !has("the our file folder directory", before)).unwrap_or("");
+            all.push((
+                token.trim_start_matches("./").trim_end_matches('/'),
+                Naming { towards: has_towards(before), clause: word.clause },
+            ));
+        }
+        all
+    }
+
+    /// Whether it has things copied or moved as they are, in this part of a sentence.
+    pub(in crate::review) fn copies_in(&self, clause: usize) -> bool {
+        let copies = |word: &Word| {
+            word.clause == clause && !word.negated && word.is("copy copie sync rsync mirror move rename save")
+        };
+        self.read.words.iter().any(copies)
+    }
+}
+
+fn has_towards(word: &str) -> bool {
+    has(TOWARDS, word)
+}
+
+/// Whether a path is the one that is named so.
+pub(in crate::review) fn is_named_so(path: &str, said: &str) -> bool {
+    let path = fold(path);
+    path == said || path.ends_with(&format!("/{said}"))
+}
