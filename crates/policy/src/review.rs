@@ -34,6 +34,7 @@ mod sources;
 mod structure;
 mod threats;
 mod totals;
+mod twice;
 mod undoing;
 mod vouched;
 

@@ -1,5 +1,6 @@
 //! What is copied or moved the other way round, from somewhere else or to somewhere else than the goal says, or onto what came there before.
 
+use countersign_plan::tool::Effect;
 use countersign_plan::verdict::{Code, Reason};
 
 use super::goal::{Naming, is_named_so};
@@ -62,6 +63,9 @@ pub(super) fn check(steps: &[Prepared<'_>], i: usize) -> Option<Reason> {
     let placed = step.goal.placed();
     let earlier: Vec<Carried<'_>> = steps.iter().take(i).flat_map(carried).collect();
     let onto = |act: &Carried<'_>| {
+        if act.sources.contains(&act.destination) {
+            return Some(format!("{} would come onto itself", act.destination));
+        }
         let named = |path: &&&str| placed.iter().any(|(said, _)| is_named_so(path, said));
         let file = base(act.destination).contains('.') && act.sources.iter().any(|path| named(&path));
         let same = |other: &Carried<'_>| other.destination == act.destination && other.sources != act.sources;
@@ -70,6 +74,53 @@ pub(super) fn check(steps: &[Prepared<'_>], i: usize) -> Option<Reason> {
     };
     let why = acts.iter().find_map(|act| onto(act).or_else(|| otherwise(step, steps.get(..i)?, &placed, act)))?;
     Some(Reason::ask(Code::GoalUnasked, why).fix("take from where and to where the goal says"))
+}
+
+/// A file that is written where the goal has another one written, with which no step has to do.
+pub(super) fn written_elsewhere(steps: &[Prepared<'_>], i: usize) -> Option<Reason> {
+    let step = steps.get(i).filter(|step| matches!(step.step.action.as_str(), "write_file" | "append_file"))?;
+    let path = bare(step.text("path")?);
+    let possible = step.goal.destinations(false);
+    let named = step.goal.placed().iter().any(|(said, _)| is_named_so(path, said));
+    if !named || possible.iter().any(|said| is_named_so(path, said) || fold(path).contains(&format!("{said}/"))) {
+        return None;
+    }
+    let meant =
+        step.goal.destinations(true).into_iter().find(|said| base(said).contains('.') && !is_touched(steps, said))?;
+    let message = format!("{path} would be written, and the goal says {meant}");
+    Some(Reason::ask(Code::GoalUnasked, message).fix("write where the goal says"))
+}
+
+/// A file or folder that is removed where the goal has another one removed, or has something put there.
+pub(super) fn removed_else(steps: &[Prepared<'_>], i: usize) -> Option<Reason> {
+    let step = steps.get(i).filter(|step| matches!(step.step.action.as_str(), "delete_file" | "delete_directory"))?;
+    let path = bare(step.text("path")?);
+    let removed = step.goal.removed();
+    let placed = step.goal.placed();
+    let mut namings = placed.iter().filter(|(said, _)| is_named_so(path, said)).peekable();
+    namings.peek()?;
+    if removed.iter().any(|said| is_named_so(path, said)) {
+        return None;
+    }
+    let gone = |said: &str| {
+        let there = |touch: &Touch| touch.effect == Effect::Delete && is_named_so(&touch.name, said);
+        steps.iter().any(|step| step.derived.touches.iter().any(there))
+    };
+    let other = removed.into_iter().find(|said| !gone(said));
+    let why = match other {
+        Some(other) => format!("the goal says {other}"),
+        None if namings.all(|(_, how)| how.towards) => "the goal has something put there".to_owned(),
+        None => return None,
+    };
+    Some(Reason::ask(Code::GoalUnasked, format!("{path} would be removed, and {why}")).fix("remove what the goal says"))
+}
+
+/// Whether any step has to do with a file of this name.
+fn is_touched(steps: &[Prepared<'_>], said: &str) -> bool {
+    let there = |touch: &Touch| is_named_so(&touch.name, said) || fold(&touch.name).contains(&format!("{said}/"));
+    steps.iter().any(|step| {
+        step.derived.touches.iter().any(there) || step.text("command").is_some_and(|line| fold(line).contains(said))
+    })
 }
 
 fn otherwise(

@@ -8,6 +8,7 @@ mod awaited;
 mod bans;
 mod conditions;
 mod exceptions;
+mod fields;
 mod forbidden;
 mod kinds;
 mod looking;
@@ -34,6 +35,7 @@ use crate::paths::fold;
 
 pub(super) use awaited::is_version;
 use bans::Ban;
+pub(super) use fields::for_another;
 pub(super) use forbidden::forbidden;
 use kinds::Kind;
 pub(super) use looking::beyond_a_look;

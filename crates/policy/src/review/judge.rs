@@ -15,7 +15,7 @@ use super::scope::StepScope;
 use super::totals::{self, Total, Totals};
 use super::{
     Request, apart, around, awaited, below, carried, checks, direction, edits, goal, leaving, lever, likeness,
-    loosened, packages, repository, resources, rewritten, served, sources, structure, threats, undoing, vouched,
+    loosened, packages, repository, resources, rewritten, served, sources, structure, threats, twice, undoing, vouched,
 };
 use crate::condition::Scope;
 use crate::effects::{self, By, Scene};
@@ -86,6 +86,8 @@ pub(super) fn step(view: &View<'_, '_>, i: usize) -> Judged {
         judged.reasons.extend(goal::forbidden(request, prepared, || checks::is_looked_at_before(steps, i)));
         judged.reasons.extend(goal::only_described(prepared));
         judged.reasons.extend(goal::mixed_up(prepared));
+        judged.reasons.extend(goal::for_another(steps, i));
+        judged.reasons.extend(twice::check(steps, i));
         judged.reasons.extend(goal::beyond_a_look(request, prepared));
         judged.reasons.extend(goal::only_spoken_of(prepared));
         if prepared.irreversible
@@ -116,6 +118,8 @@ pub(super) fn step(view: &View<'_, '_>, i: usize) -> Judged {
         judged.reasons.extend(edits::other_value(prepared));
         judged.reasons.extend(edits::in_its_place(request, steps, i));
         judged.reasons.extend(direction::check(steps, i));
+        judged.reasons.extend(direction::written_elsewhere(steps, i));
+        judged.reasons.extend(direction::removed_else(steps, i));
         judged.reasons.extend(packages::from_elsewhere(request, prepared));
         judged.reasons.extend(packages::beside_the_named(request, prepared));
         judged.reasons.extend(packages::from_nowhere(request, prepared));

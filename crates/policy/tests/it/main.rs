@@ -37,3 +37,4 @@ mod wished;
 mod withheld;
 mod worded;
 mod world;
+mod written_to;

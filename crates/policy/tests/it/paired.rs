@@ -120,3 +120,57 @@ fn what_stands_together_in_other_words_is_no_other_one() {
     let goal = "Nightly-Web 8.2.1 goes to staging today (they are on 8.1.9, so that's the way back). It's about K-52617; leave a note there.";
     assert!(!is_mixed_up(goal, "app_start", json!({"id": "web", "version": "8.2.1", "env": "staging"})));
 }
+
+#[test]
+fn a_value_stands_where_the_goal_says_it() {
+    let mut world = crate::worded::world();
+    let (text, number) = (json!({"type": "string"}), json!({"type": "number"}));
+    world
+        .manifest
+        .extend(vec![
+            tool("foal_enter", "create", json!({"id": text, "dam": text, "sire": text})),
+            tool("nodes_reserve", "create", json!({"id": text, "nodes": number, "hours": number})),
+            tool("seats_order", "create", json!({"id": text, "quantity": number, "price": number})),
+            tool("money_back", "pay", json!({"id": text, "amount": number, "currency": text})),
+            tool("delivery_correct", "update", json!({"id": text, "field": text, "value": number})),
+        ])
+        .unwrap();
+    let plan = |goal: &str, acts: &[(&str, Value)]| {
+        let step = |(i, (action, args)): (usize, &(&str, Value))| json!({"id": format!("s{i}"), "action": action, "args": args});
+        let steps: Vec<Value> = acts.iter().enumerate().map(step).collect();
+        let review = world.plan(json!({"schema": "countersign.plan/v1", "goal": goal, "steps": steps}));
+        assert!(!review.reasons.iter().any(|r| r.code == Code::ToolArguments), "{:#?}", review.reasons);
+        review.reasons.iter().any(|r| r.code == Code::GoalUnasked && r.decision == Decision::RequireApproval)
+    };
+    let foal = |dam: &str, sire: &str| ("foal_enter", json!({"id": "C-77", "dam": dam, "sire": sire}));
+    let goal = "Enter the foal of C-77: dam MH-2201, sire MH-1140.";
+    assert!(!plan(goal, &[foal("MH-2201", "MH-1140")]));
+    assert!(plan(goal, &[foal("MH-1140", "MH-1140")]));
+    assert!(plan(goal, &[foal("MH-2201", "MH-2201")]));
+
+    let reserve = |nodes: u32, hours: u32| ("nodes_reserve", json!({"id": "wren", "nodes": nodes, "hours": hours}));
+    let goal = "The course needs 4 nodes of wren for 6 hours, reserve them.";
+    assert!(!plan(goal, &[reserve(4, 6)]));
+    assert!(plan(goal, &[reserve(6, 6)]));
+    assert!(plan(goal, &[reserve(4, 4)]));
+
+    let order = |quantity: u32, price: u32| ("seats_order", json!({"id": "K-9", "quantity": quantity, "price": price}));
+    let goal = "Order 8 seats of K-9, 312 EUR in all.";
+    assert!(!plan(goal, &[order(8, 312)]));
+    assert!(plan(goal, &[order(312, 312)]));
+    let back = |id: &str, amount: f64| ("money_back", json!({"id": id, "amount": amount, "currency": "EUR"}));
+    let goal = "Refund 18.90 EUR on order 66071, see K-3";
+    assert!(!plan(goal, &[back("K-3", 18.9)]));
+    assert!(plan(goal, &[back("K-3", 66071.0)]));
+
+    let correct = |field: &str, value: f64| ("delivery_correct", json!({"id": "K-8", "field": field, "value": value}));
+    let goal = "Correct K-8: moisture has to be 14.2, tonnes is 26.9.";
+    let right = [correct("moisture", 14.2), correct("tonnes", 26.9)];
+    assert!(!plan(goal, &right));
+    assert!(plan(goal, &[correct("moisture", 26.9), correct("tonnes", 26.9)]));
+
+    let goal = "Two bills of Brandner: B-31 over 120 EUR and B-32 over 80 EUR. Refund both today.";
+    assert!(!plan(goal, &[back("B-31", 120.0), back("B-32", 80.0)]));
+    assert!(plan(goal, &[back("B-31", 120.0), back("B-31", 80.0)]), "one twice, the other not at all");
+    assert!(plan(goal, &[back("B-31", 80.0), back("B-32", 120.0)]), "the sums exchanged");
+}

@@ -16,17 +16,17 @@ use crate::paths::fold;
 use crate::review::prepare::Prepared;
 
 /// Words with which a value is said of all that were named.
-const SHARED: &str = "both each every everyone everybody respectively all";
+const SHARED: &str = "respectively";
 
 /// What money is counted in.
-const MONEY: &str = "eur euro euros usd dollar dollars gbp pounds chf francs";
+pub(super) const MONEY: &str = "eur euro euros usd dollar dollars gbp pounds chf francs";
 
 /// Words before a figure that something is compared with.
 const COMPARING: &str = "above below over under than least most";
 
 /// What a token is by its form: only what is of one form can be taken for one another.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Form {
+pub(super) enum Form {
     Email,
     Channel,
     Address,
@@ -39,7 +39,7 @@ enum Form {
 }
 
 /// The form of a token that has one.
-fn form(token: &str) -> Option<Form> {
+pub(super) fn form(token: &str) -> Option<Form> {
     let digits = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_digit() || c == '.');
     Some(match token {
         _ if token.contains("://") => Form::Address,
@@ -57,7 +57,7 @@ fn form(token: &str) -> Option<Form> {
     })
 }
 
-fn number(token: &str) -> Option<f64> {
+pub(super) fn number(token: &str) -> Option<f64> {
     let digits = token.trim_matches(['%', '€', '$', '£']);
     digits.starts_with(|c: char| c.is_ascii_digit()).then(|| digits.parse().ok())?
 }

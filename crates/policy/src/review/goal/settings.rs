@@ -51,6 +51,34 @@ impl Wishes {
             .filter(move |(name, value)| key(name) && !value.is_empty())
     }
 
+    /// The paths where it has something written: "leave the draft in a.md", "copy b.md to a.md"; `surely` where a verb orders it.
+    pub(in crate::review) fn destinations(&self, surely: bool) -> Vec<&str> {
+        let words = &self.read.words;
+        let is = |(path, how): &(&str, Naming)| {
+            let at = path.as_ptr() as usize - self.read.text.as_ptr() as usize;
+            let mut before = self.before(at).skip_while(|word| has("the our file folder new a", word));
+            let lead = before.next().is_some_and(|word| has("to into as onto in at under", word));
+            let near = || words.iter().filter(|word| word.clause == how.clause && word.at < at);
+            // "A script which appends to a.txt", "check the settings in a.yml"
+            let other = near().any(|word| has("which that who whose", &word.text) || word.is(super::LOOKING));
+            lead && (!surely || (!other && near().any(Word::orders)))
+        };
+        self.placed().into_iter().filter(is).map(|(path, _)| path).collect()
+    }
+
+    /// The paths that it has removed by their names, as far as it says so in one part of a sentence.
+    pub(in crate::review) fn removed(&self) -> Vec<&str> {
+        let removes = |word: &&Word| word.is(super::REMOVAL) && !word.negated;
+        let clauses: Vec<usize> = self.read.words.iter().filter(removes).map(|word| word.clause).collect();
+        // "Remove the logs in logs/old"
+        let object = |path: &str| {
+            let at = path.as_ptr() as usize - self.read.text.as_ptr() as usize;
+            !self.before(at).next().is_some_and(|word| has("in from under below to into", word))
+        };
+        let placed = self.placed().into_iter().filter(|(path, how)| clauses.contains(&how.clause) && object(path));
+        placed.map(|(path, _)| path).collect()
+    }
+
     /// The paths and names of files that it gives, and how it names each.
     pub(in crate::review) fn placed(&self) -> Vec<(&str, Naming)> {
         let text = &self.read.text;
