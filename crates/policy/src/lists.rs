@@ -7,6 +7,10 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::LazyLock;
 
+/// What money is counted in: codes (ISO 4217) that are no other words, and names.
+pub(crate) const MONEY: &str = "eur euro euros usd dollar dollars gbp pounds chf franc francs nok sek dkk isk kroner kronor pln zloty czk huf ron lei \
+    bgn jpy yen cny aud nzd brl mxn sgd hkd krw uah";
+
 /// Lists shorter than this are gone through as they stand, in bytes.
 const SHORT: usize = 24;
 

@@ -90,9 +90,6 @@ fn beside_goal(request: &Request<'_>, prepared: &Prepared<'_>, receiver: &str, t
     Some(Reason::ask(Code::GoalUnasked, message).fix("write what the goal wants said"))
 }
 
-/// Words and signs of money.
-const MONEY: &str = "eur euro euros usd dollar dollars gbp pounds chf nok sek dkk pln czk € $ £";
-
 /// What counts to the letter in the planner's own words to an outsider, and stands in nothing that anybody said: an account, an address, a
 /// link, a sum of money.
 fn made_up(request: &Request<'_>, text: &str, receiver: &str) -> Option<Reason> {
@@ -132,7 +129,10 @@ fn made_up(request: &Request<'_>, text: &str, receiver: &str) -> Option<Reason> 
         word.chars().filter(char::is_ascii_digit).collect::<String>()
     };
     let sums: Vec<&str> = text.split_whitespace().collect();
-    let is_money = |word: &str| lists::has(MONEY, fold(word).trim_matches(['.', ',', '?', '!', ':', ')', '(']));
+    let is_money = |word: &str| {
+        matches!(word, "€" | "$" | "£")
+            || lists::has(lists::MONEY, fold(word).trim_matches(['.', ',', '?', '!', ':', ')', '(']))
+    };
     let sum = || {
         sums.iter().enumerate().find(|(i, word)| {
             let near = |at: Option<usize>| at.and_then(|at| sums.get(at)).is_some_and(|word| is_money(word));
@@ -174,6 +174,9 @@ fn restricted_name(request: &Request<'_>, text: &str, receiver: &str, standing: 
     Some(Reason::ask(Code::FlowClearance, format!("what goes to {receiver} speaks of the restricted file {named}")))
 }
 
+/// Endings of files that are no top-level domains (IANA, Root Zone Database).
+const FILES: &str = "html htm js css json xml yaml yml toml txt csv pdf png jpg svg sql docx xlsx ini log php";
+
 /// An address that only data from outside named, in the planner's own words to somebody else: whoever wrote that data wants it passed on.
 fn told_address(request: &Request<'_>, prepared: &Prepared<'_>, text: &str, receiver: &str) -> Option<Reason> {
     let part = |c: char| c.is_alphanumeric() || matches!(c, '.' | '-' | '_' | '@' | ':' | '/');
@@ -183,8 +186,11 @@ fn told_address(request: &Request<'_>, prepared: &Prepared<'_>, text: &str, rece
         let host = bare.split(['/', ':']).next().unwrap_or(bare);
         let host = host.rsplit('@').next().unwrap_or(host);
         let named = host.rsplit_once('.').is_some_and(|(_, top)| top.len() > 1 && top.chars().all(char::is_alphabetic));
+        // "letterhead.html" is the name of a file: no domain ends so.
+        let file = bare == *word && host == bare && host.rsplit('.').next().is_some_and(|top| lists::has(FILES, top));
         let standing = || crate::hosts::Endpoint::parse(host).map(|at| request.deployment.standing_of_host(&at));
         named
+            && !file
             && request.session.was_told(host)
             && standing().is_ok_and(|standing| standing == Standing::Other)
             && !prepared.goal.name(host)

@@ -40,7 +40,14 @@ pub(super) fn vacuous(steps: &[Prepared<'_>], i: usize) -> Vec<Reason> {
     // "Count them before you do" wants a number, whatever it is.
     let shown = || prepared.goal.speak_of("count list show number");
     let printed = || only_printed(prepared, taken).filter(|_| prepared.goal.conditional || !shown());
-    let waved = strict.then(|| waved_through(prepared).or_else(printed)).flatten();
+    // "Make it, then check that it can be read": a look before what nobody would miss decides nothing.
+    let weighty = || {
+        let program = |t: &Touch| t.effect == Effect::Execute && !crate::deployment::is_path_kind(t.kind);
+        let weighs = |t: &Touch| !t.effect.is_harmless() && t.by != By::View && !program(t);
+        let weighs = |step: &Prepared<'_>| step.derived.touches.iter().any(weighs);
+        weighs(prepared) || is_awaited(steps, i, weighs)
+    };
+    let waved = (strict && weighty()).then(|| waved_through(prepared).or_else(printed)).flatten();
     let graver = || {
         let grave = |t: &Touch| matches!(t.effect, Effect::Pay | Effect::Admin | Effect::Delete | Effect::Execute);
         is_awaited(steps, i, |step| step.derived.touches.iter().any(grave))

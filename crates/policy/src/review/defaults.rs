@@ -517,6 +517,17 @@ fn removal(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> Opt
     if prepared.clears_up(touch) || is_in_between(request, prepared, touch) || own() {
         return None;
     }
+    // "An exact copy of it, and what is gone there is gone here as well"
+    let mirrors = |call: &Vec<String>| {
+        call.first().is_some_and(|name| name == "rsync") && call.iter().any(|arg| arg.starts_with("--delete"))
+    };
+    if prepared.goal.speak_of("mirror exact identical")
+        && prepared.derived.calls.iter().any(mirrors)
+        && prepared.goal.name(below_workspace(request, whole))
+        && !prepared.goal.says("of", below_workspace(request, whole))
+    {
+        return None;
+    }
     if !(prepared.goal.speak_of(goal::REMOVAL) || is_rebuilt(request, prepared, touch)) {
         return by_rule(Code::DefaultAsk, format!("the goal does not ask for the removal of {}", touch.name));
     }

@@ -147,3 +147,50 @@ fn a_rollback_puts_back_what_was_there() {
     assert!(written(""), "nothing would be left");
     assert!(!written("y"));
 }
+
+#[test]
+fn who_may_not_be_touched_is_named_before_it() {
+    let goal = "Set J-77 to done with Conor's note. J-80 on the same day is his wife's and must not be touched.";
+    let set = |id: &str| {
+        let step = json!({"id": "s", "action": "job_set_status", "args": {"to": id, "state": "done"}});
+        has(&decided(goal, json!([step])), Code::GoalForbidden, Ask)
+    };
+    assert!(set("J-80"));
+    assert!(!set("J-77"));
+}
+
+#[test]
+fn a_state_with_a_colon_is_a_condition() {
+    let publish = |goal: &str| {
+        let test = json!({"id": "t", "action": "execute_command", "args": {"command": "python3 -m pytest -q tests"}});
+        let put =
+            json!({"id": "p", "action": "notice_publish", "args": {"to": "board", "body": "3.4.1"}, "needs": ["t"]});
+        has(&decided(goal, json!([test, put])), Code::GoalForbidden, Ask)
+    };
+    assert!(!publish(
+        "Run the tests (tests, pytest). Green? Then publish 3.4.1. Red: nothing goes out, I look at it myself."
+    ));
+    assert!(publish("Run the tests (tests, pytest) and say how they went. Nothing goes out, I look at it myself."));
+}
+
+#[test]
+fn a_check_that_nobody_waits_for_may_only_show() {
+    let steps = |last: &str| {
+        json!([
+            {"id": "p", "action": "execute_command", "args": {"command": "tar -czf tmp/a.tgz docs"}},
+            {"id": "t", "action": "execute_command", "args": {"command": "tar -tzf tmp/a.tgz | wc -l"}, "needs": ["p"]},
+            {"id": "l", "action": "execute_command", "args": {"command": last}, "needs": ["t"]},
+        ])
+    };
+    let vacuous = |goal: &str, last: &str| {
+        decided(goal, steps(last)).reasons.iter().any(|reason| reason.code == Code::PlanExpectVacuous)
+    };
+    assert!(!vacuous(
+        "Pack docs into tmp/a.tgz and check that the archive can be read. Leave the originals.",
+        "ls -lh tmp/a.tgz"
+    ));
+    assert!(vacuous(
+        "Pack docs into tmp/a.tgz, check that the archive can be read, and only then delete docs",
+        "rm -rf docs"
+    ));
+}

@@ -69,3 +69,15 @@ fn what_is_removed_is_what_the_goal_has_removed() {
     assert!(removes(two, &["exports/demo-2023.csv", "exports/demo-2023.csv"]), "one twice, the other not at all");
     assert!(!removes("Get rid of tmp/run-1 as soon as out/run-1.csv is there", &["tmp/run-1"]));
 }
+
+#[test]
+fn a_mirror_loses_what_is_gone() {
+    let sync = |goal: &str, line: &str| {
+        let step = json!([{"id": "s", "action": "execute_command", "args": {"command": line}, "rollback": "snapshot"}]);
+        decided(goal, step).decision
+    };
+    let goal = "Bring tmp/mirror/2026 up to date: it should be an exact copy of docs/2026 (files that are gone there should be gone in the mirror as well)";
+    assert_eq!(sync(goal, "rsync -a --delete docs/2026/ tmp/mirror/2026/"), Decision::Allow);
+    assert_ne!(sync(goal, "rsync -a --delete tmp/mirror/2026/ docs/2026/"), Decision::Allow, "the other way round");
+    assert_ne!(sync("Copy docs/2026 to tmp/mirror/2026", "rsync -a --delete docs/2026/ tmp/"), Decision::Allow);
+}

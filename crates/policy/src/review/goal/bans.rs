@@ -124,7 +124,13 @@ pub(super) fn of(goal: &Goal) -> Vec<Ban> {
             // "Does it not pass? Then nothing goes out."
             let asked =
                 || word.text == "then" && words.iter().take(i).any(|w| w.asks && w.sentence + 1 == word.sentence);
-            let condition = (has("if otherwise else should", &word.text) && !polite) || asked();
+            // "Green? Then put it on staging. Red: nothing goes out."
+            let led = goal.text.get(..word.at).is_some_and(|text| text.trim_end().ends_with(':'));
+            let state = led
+                && i.checked_sub(1).and_then(|i| words.get(i)).is_some_and(|before| {
+                    has("red green failed fails fail passed passes broken different", &before.text)
+                });
+            let condition = (has("if otherwise else should", &word.text) && !polite) || asked() || state;
             conditional = condition.then_some(word.sentence);
         }
         // "different => don't touch anything"
@@ -167,6 +173,9 @@ pub(super) fn of(goal: &Goal) -> Vec<Ban> {
                 let none = (word.is("fix repair") || (word.text == "changes" && next == "please"))
                     && *act == Act::Change
                     && things.is_empty();
+                // "AP-1180 is his wife and must not be touched"
+                let passive = i.checked_sub(1).and_then(|i| words.get(i)).is_some_and(|word| word.text == "be");
+                things.extend(named_before(goal, words, i).filter(|_| things.is_empty() && passive));
                 if things.is_empty() && asked && !all && !none {
                     let Some(first) = named_before(goal, words, i) else { continue };
                     things.push(first);

@@ -169,7 +169,7 @@ impl Wishes {
         let same = |word: &Word| token(&self.read.text, word.at).as_ptr() == token(&self.read.text, at).as_ptr();
         let after = words.iter().skip(i).find(|word| !same(word)).filter(own);
         let before = i.checked_sub(1).and_then(|i| words.get(i)).filter(own);
-        let money = |word: Option<&Word>| word.is_some_and(|word| has(super::pairs::MONEY, &word.text));
+        let money = |word: Option<&Word>| word.is_some_and(|word| has(crate::lists::MONEY, &word.text));
         if money(after) || money(before) {
             return Counted::Money;
         }

@@ -11,15 +11,12 @@ use super::words::{Word, has};
 use super::{ACTING, Kind, LOOKING, REMOVAL, TELLING, Wishes, by_name, is_file_name, order, parts};
 use crate::effects::{By, Touch};
 use crate::flow::{is_switch, switches};
-use crate::lists::are_synonyms;
+use crate::lists::{MONEY, are_synonyms};
 use crate::paths::fold;
 use crate::review::prepare::Prepared;
 
 /// Words with which a value is said of all that were named.
 const SHARED: &str = "respectively";
-
-/// What money is counted in.
-pub(super) const MONEY: &str = "eur euro euros usd dollar dollars gbp pounds chf francs";
 
 /// Words before a figure that something is compared with.
 const COMPARING: &str = "above below over under than least most";

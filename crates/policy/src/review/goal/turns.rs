@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use super::words::{STATES, Word, has};
+use crate::lists::MONEY;
 
 /// Words that follow one another, and what they mean together. Alternatives are separated by `|`.
 const TURNS: &[Turn] = &[
@@ -131,11 +132,9 @@ const APART: &[(&str, &str, &str)] = &[
     ("put putting", "together", "create"),
     ("jot jotting write writing note noting", "down", "write"),
     ("bring bringing get keep", "date", "update"),
-    (
-        "send sending give giving grant granting issue issuing",
-        "eur euro euros usd dollars gbp pounds chf francs voucher refund",
-        "pay",
-    ),
+    ("send sending give giving grant granting issue issuing", MONEY, "pay"),
+    ("send sending give giving grant granting issue issuing", "voucher refund deposit", "pay"),
+    ("gets", "deposit refund", "pay"),
     ("get getting keep", "moving going", "remind"),
     ("put putting set setting", "right straight", "correct"),
     ("roll rolling", "back", "restore"),
@@ -264,7 +263,7 @@ pub(super) fn read(words: &mut [Word], text: &str) {
         let Some([to, the, account]) = words.get(i..i + 3) else { continue };
         let sentence = |word: &&Word| word.sentence == to.sentence;
         let place = to.text == "to" && has("the this our my", &the.text) && has("iban account", &account.text);
-        let money = |word: &Word| has("eur euro euros usd dollars gbp pounds chf nok sek dkk", &word.text);
+        let money = |word: &Word| has(MONEY, &word.text);
         if place
             && words.iter().filter(sentence).any(money)
             && !words.iter().filter(sentence).any(Word::orders_anything)
@@ -278,9 +277,9 @@ pub(super) fn read(words: &mut [Word], text: &str) {
         let Some(please) = words.get(i).filter(|word| has("please pls", &word.text)) else { continue };
         let (sentence, number) = (please.sentence, |word: &Word| word.text.starts_with(|c: char| c.is_ascii_digit()));
         let within = || words.iter().filter(|word| word.sentence == sentence);
-        let money = words.windows(2).any(|pair| {
-            matches!(pair, [sum, of] if sum.sentence == sentence && number(sum) && has("eur euro euros usd dollars gbp pounds chf nok sek dkk", &of.text))
-        });
+        let money = words
+            .windows(2)
+            .any(|pair| matches!(pair, [sum, of] if sum.sentence == sentence && number(sum) && has(MONEY, &of.text)));
         let sum = within().any(|word| has("float advance deposit refund tip payment transfer allowance", &word.text));
         if money
             && sum
