@@ -1,6 +1,7 @@
 //! What is done twice to one thing where the goal names as many things as there are acts: "pay RG-311 and RG-312".
 
 use countersign_plan::verdict::{Code, Reason};
+use serde_json::Value;
 
 use super::prepare::Prepared;
 use crate::paths::fold;
@@ -8,25 +9,25 @@ use crate::paths::fold;
 /// A step that acts on what an earlier one of its kind acted on, where another thing of that form, which the goal names, is left.
 pub(super) fn check(steps: &[Prepared<'_>], i: usize) -> Option<Reason> {
     let step = steps.get(i).filter(|step| step.has_effect())?;
-    let alike = |other: &&Prepared<'_>| other.has_effect() && other.step.action == step.step.action;
-    let earlier = || steps.iter().take(i).filter(alike);
-    earlier().next()?;
-    let texts = |step: &Prepared<'_>| -> Vec<(String, String)> {
-        let given = step.given.as_object().into_iter().flatten();
-        given.filter_map(|(name, value)| Some((name.clone(), fold(value.as_str()?).into_owned()))).collect()
+    let alike = |other: &&Prepared<'_>| other.step.action == step.step.action && other.has_effect();
+    let has = |other: &Prepared<'_>, name: &str, thing: &str| {
+        other.given.get(name).and_then(Value::as_str).is_some_and(|own| own.eq_ignore_ascii_case(thing))
     };
-    let removes = step.step.action.as_str().starts_with("delete_");
-    let own = texts(step);
-    let (name, thing, left) = own.iter().find_map(|(name, thing)| {
-        let kind = kind(thing).filter(|_| !thing.contains('/') || removes)?;
-        let same = |other: &Prepared<'_>| texts(other).iter().any(|one| one.0 == *name && one.1 == *thing);
-        earlier().any(same).then_some(())?;
-        let taken = |named: &str| steps.iter().filter(alike).any(|step| texts(step).iter().any(|one| one.1 == named));
-        let left = step.goal.tokens().find(|named| self::kind(named) == Some(kind) && !taken(named))?;
-        Some((name, thing, left))
+    let given = step.given.as_object()?;
+    let (thing, left) = given.iter().find_map(|(name, thing)| {
+        let thing = fold(thing.as_str()?);
+        let removes = step.step.action.as_str().starts_with("delete_");
+        let kind = kind(&thing).filter(|_| removes || !thing.contains('/'))?;
+        let mut others =
+            step.goal.tokens().filter(|named| self::kind(named) == Some(kind) && *named != thing).peekable();
+        others.peek()?;
+        let earlier = steps.iter().take(i).filter(alike).any(|other| has(other, name, &thing));
+        let taken =
+            |named: &str| steps.iter().filter(alike).any(|step| given.keys().any(|name| has(step, name, named)));
+        let left = others.filter(|_| earlier).find(|named| !taken(named))?;
+        Some((thing.clone(), left))
     })?;
-    let message =
-        format!("`{}` would act on the {name} {thing} twice, and the goal names {left} as well", step.step.action);
+    let message = format!("`{}` would take {thing} twice, and the goal names {left} too", step.step.action);
     Some(Reason::ask(Code::GoalUnasked, message).fix("take each thing that the goal names once"))
 }
 

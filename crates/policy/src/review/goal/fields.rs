@@ -30,6 +30,9 @@ const GENERAL: &str =
 /// Words between an argument's name and its value.
 const BETWEEN: &str = "is to be has have must =";
 
+/// The most steps of one tool whose arguments are looked through.
+const MAX_ALIKE: usize = 64;
+
 /// What a number is counted in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Counted<'g> {
@@ -44,10 +47,10 @@ pub(in crate::review) fn for_another(steps: &[Prepared<'_>], i: usize) -> Option
     let goal = &prepared.goal;
     let alike = |step: &&Prepared<'_>| step.step.action == prepared.step.action;
     let alone = steps.iter().filter(alike).count() == 1;
-    let all: Vec<(String, String)> = steps.iter().filter(alike).flat_map(fields).collect();
-    let names: Vec<&str> = all.iter().flat_map(|(name, _)| parts(name)).collect();
-    let fields = fields(prepared);
-    let (name, value, meant) = fields.iter().find_map(|(name, value)| {
+    // The names of what the same tool is given elsewhere, where one is asked for: of so many steps at most.
+    let names = || steps.iter().filter(alike).take(MAX_ALIKE).flat_map(fields).map(|(name, _)| name).collect();
+    let own = fields(prepared);
+    let (name, value, meant) = own.iter().find_map(|(name, value)| {
         let meant = goal.named_otherwise(name, value, &names, alone).or_else(|| goal.counted_otherwise(name, value))?;
         Some((name, value, meant))
     })?;
@@ -64,8 +67,8 @@ fn fields(step: &Prepared<'_>) -> Vec<(String, String)> {
         let said = named.iter().find_map(|key| given.get(*key)?.as_str());
         fold(if has("value to new", name) { said.unwrap_or(name) } else { name }).into_owned()
     };
-    let nested = given.values().filter_map(Value::as_object).flatten();
-    given.iter().chain(nested).filter_map(|(name, value)| Some((beside(name), plain(value)?))).collect()
+    let all = given.iter().chain(given.values().filter_map(Value::as_object).flatten());
+    all.filter_map(|(name, value)| Some((beside(name), plain(value)?))).collect()
 }
 
 fn plain(value: &Value) -> Option<String> {
@@ -87,7 +90,7 @@ fn is_same(one: &str, other: &str) -> bool {
 
 impl Wishes {
     /// What stands where the name of an argument does, if that is not this value and this value stands where something else is named.
-    fn named_otherwise(&self, name: &str, value: &str, names: &[&str], alone: bool) -> Option<String> {
+    fn named_otherwise(&self, name: &str, value: &str, names: &dyn Fn() -> Vec<String>, alone: bool) -> Option<String> {
         let own = form(value)?;
         if !matches!(own, Form::Number | Form::Record(_) | Form::Version) {
             return None;
@@ -97,7 +100,8 @@ impl Wishes {
         if meant.is_empty() || meant.iter().any(|one| is_same(one, value)) {
             return None;
         }
-        let others = names.iter().filter(|other| !parts(name).any(|part| part == **other));
+        let names = names();
+        let others = names.iter().flat_map(|name| parts(name)).filter(|other| !parts(name).any(|part| part == *other));
         let elsewhere = others.into_iter().flat_map(|other| self.said_for(other, &own)).any(|one| is_same(&one, value));
         let counted = || {
             let mut places = self.places(value).peekable();
