@@ -42,10 +42,18 @@ pub(super) fn vacuous(steps: &[Prepared<'_>], i: usize) -> Vec<Reason> {
     let printed = || only_printed(prepared, taken).filter(|_| prepared.goal.conditional || !shown());
     // "Make it, then check that it can be read": a look before what nobody would miss decides nothing.
     let weighty = || {
-        let program = |t: &Touch| t.effect == Effect::Execute && !crate::deployment::is_path_kind(t.kind);
-        let weighs = |t: &Touch| !t.effect.is_harmless() && t.by != By::View && !program(t);
-        let weighs = |step: &Prepared<'_>| step.derived.touches.iter().any(weighs);
-        weighs(prepared) || is_awaited(steps, i, weighs)
+        const LOOKS: &str = "ls du df wc stat file cat head tail sha256sum md5sum diff cmp grep tar";
+        let program = |t: &&Touch| t.effect == Effect::Execute && !crate::deployment::is_path_kind(t.kind);
+        let acts = |step: &Prepared<'_>| {
+            step.derived.touches.iter().any(|t| !t.effect.is_harmless() && t.by != By::View && !program(&t))
+        };
+        // What runs a program that is no look may do anything elsewhere.
+        let runs = |step: &Prepared<'_>| {
+            let look = !step.derived.called.is_empty()
+                && step.derived.called.iter().all(|name| crate::lists::has(LOOKS, name));
+            !look && step.derived.touches.iter().any(|t| program(&t))
+        };
+        acts(prepared) || is_awaited(steps, i, |step| acts(step) || runs(step))
     };
     let waved = (strict && weighty()).then(|| waved_through(prepared).or_else(printed)).flatten();
     let graver = || {

@@ -479,6 +479,21 @@ fn is_in_file(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> 
 /// Programs beside `sqlite3` that have no databases.
 const OF_FILES: &str = "sqlite3 cat echo printf head tail time sort column";
 
+/// "An exact copy of it, and what is gone there is gone here as well": a line that does nothing but that, from where the goal says to this
+/// folder (rsync(1), `--delete`).
+fn is_mirrored(request: &Request<'_>, prepared: &Prepared<'_>, folder: &str) -> bool {
+    let [call] = prepared.derived.calls.as_slice() else { return false };
+    let plain: Vec<&str> = call.iter().skip(1).map(String::as_str).filter(|arg| !arg.starts_with('-')).collect();
+    let [from, to] = plain.as_slice() else { return false };
+    let (from, to) = (from.trim_end_matches('/'), to.trim_end_matches('/'));
+    call.first().is_some_and(|name| name == "rsync")
+        && call.iter().any(|arg| arg.starts_with("--delete"))
+        && to.trim_start_matches("./") == below_workspace(request, folder)
+        && prepared.goal.speak_of("mirror exact")
+        && [from, to].iter().all(|path| prepared.goal.name(path))
+        && !prepared.goal.says("of", to)
+}
+
 fn removal(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> Option<Ask> {
     let by_rule = |code, message: String| Some(Ask { code, message, waivable: Waivable::ByRule });
     let Some(seen) = touch.seen() else {
@@ -517,15 +532,7 @@ fn removal(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> Opt
     if prepared.clears_up(touch) || is_in_between(request, prepared, touch) || own() {
         return None;
     }
-    // "An exact copy of it, and what is gone there is gone here as well"
-    let mirrors = |call: &Vec<String>| {
-        call.first().is_some_and(|name| name == "rsync") && call.iter().any(|arg| arg.starts_with("--delete"))
-    };
-    if prepared.goal.speak_of("mirror exact identical")
-        && prepared.derived.calls.iter().any(mirrors)
-        && prepared.goal.name(below_workspace(request, whole))
-        && !prepared.goal.says("of", below_workspace(request, whole))
-    {
+    if is_mirrored(request, prepared, whole) {
         return None;
     }
     if !(prepared.goal.speak_of(goal::REMOVAL) || is_rebuilt(request, prepared, touch)) {

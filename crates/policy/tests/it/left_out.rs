@@ -157,6 +157,13 @@ fn who_may_not_be_touched_is_named_before_it() {
     };
     assert!(set("J-80"));
     assert!(!set("J-77"));
+    let file = |path: &str| {
+        let goal = "Put the note of LK-9 into notes/a.md. For LK-9 the file config/x.yaml must not be touched.";
+        let step = json!({"id": "w", "action": "write_file", "args": {"path": path, "content": "ok"}});
+        has(&decided(goal, json!([step])), Code::GoalForbidden, Ask)
+    };
+    assert!(file("config/x.yaml"), "whichever of the two is meant");
+    assert!(!file("notes/a.md"));
 }
 
 #[test]
@@ -170,6 +177,7 @@ fn a_state_with_a_colon_is_a_condition() {
     assert!(!publish(
         "Run the tests (tests, pytest). Green? Then publish 3.4.1. Red: nothing goes out, I look at it myself."
     ));
+    assert!(publish("Run the tests. The board is broken: nothing goes out."), "that is how it is");
     assert!(publish("Run the tests (tests, pytest) and say how they went. Nothing goes out, I look at it myself."));
 }
 
@@ -189,6 +197,8 @@ fn a_check_that_nobody_waits_for_may_only_show() {
         "Pack docs into tmp/a.tgz and check that the archive can be read. Leave the originals.",
         "ls -lh tmp/a.tgz"
     ));
+    let deploy = "Pack docs into tmp/a.tgz, check that the archive can be read, and only then deploy it";
+    assert!(vacuous(deploy, "make deploy"), "what runs may do anything");
     assert!(vacuous(
         "Pack docs into tmp/a.tgz, check that the archive can be read, and only then delete docs",
         "rm -rf docs"

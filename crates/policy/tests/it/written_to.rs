@@ -79,5 +79,12 @@ fn a_mirror_loses_what_is_gone() {
     let goal = "Bring tmp/mirror/2026 up to date: it should be an exact copy of docs/2026 (files that are gone there should be gone in the mirror as well)";
     assert_eq!(sync(goal, "rsync -a --delete docs/2026/ tmp/mirror/2026/"), Decision::Allow);
     assert_ne!(sync(goal, "rsync -a --delete tmp/mirror/2026/ docs/2026/"), Decision::Allow, "the other way round");
+    for more in [
+        "rsync -a --delete docs/2026/ tmp/mirror/2026/; rm -rf tmp/mirror/2026",
+        "rsync -a --delete docs/2025/ tmp/mirror/2026/",
+        "mkdir -p tmp/empty && rsync -a --delete tmp/empty/ tmp/mirror/2026/",
+    ] {
+        assert_ne!(sync(goal, more), Decision::Allow, "{more}");
+    }
     assert_ne!(sync("Copy docs/2026 to tmp/mirror/2026", "rsync -a --delete docs/2026/ tmp/"), Decision::Allow);
 }

@@ -126,9 +126,12 @@ pub(super) fn of(goal: &Goal) -> Vec<Ban> {
                 || word.text == "then" && words.iter().take(i).any(|w| w.asks && w.sentence + 1 == word.sentence);
             // "Green? Then put it on staging. Red: nothing goes out."
             let led = goal.text.get(..word.at).is_some_and(|text| text.trim_end().ends_with(':'));
+            // And not "the pump is broken: don't touch it".
+            let earlier = |n: usize| i.checked_sub(n).and_then(|i| words.get(i));
             let state = led
-                && i.checked_sub(1).and_then(|i| words.get(i)).is_some_and(|before| {
-                    has("red green failed fails fail passed passes broken different", &before.text)
+                && earlier(1).is_some_and(|state| {
+                    has("red green failed fails fail passed passes broken different", &state.text)
+                        && earlier(2).is_none_or(|before| before.sentence != state.sentence)
                 });
             let condition = (has("if otherwise else should", &word.text) && !polite) || asked() || state;
             conditional = condition.then_some(word.sentence);
@@ -175,7 +178,9 @@ pub(super) fn of(goal: &Goal) -> Vec<Ban> {
                     && things.is_empty();
                 // "AP-1180 is his wife and must not be touched"
                 let passive = i.checked_sub(1).and_then(|i| words.get(i)).is_some_and(|word| word.text == "be");
-                things.extend(named_before(goal, words, i).filter(|_| things.is_empty() && passive));
+                if things.is_empty() && passive {
+                    things.extend(all_named_before(goal, words, i));
+                }
                 if things.is_empty() && asked && !all && !none {
                     let Some(first) = named_before(goal, words, i) else { continue };
                     things.push(first);
@@ -539,11 +544,16 @@ pub(super) fn things(goal: &Goal, words: &[Word], from: usize) -> Vec<String> {
 
 /// The first thing of the sentence that has a name of its own.
 fn named_before(goal: &Goal, words: &[Word], to: usize) -> Option<String> {
-    let sentence = words.get(to)?.sentence;
+    all_named_before(goal, words, to).into_iter().next()
+}
+
+/// All of them.
+fn all_named_before(goal: &Goal, words: &[Word], to: usize) -> Vec<String> {
+    let sentence = words.get(to).map(|word| word.sentence);
     let own =
         |token: &str| token.contains(['/', '.', '_', '@', '#', '-']) || token.contains(|c: char| c.is_ascii_digit());
-    let before = words.iter().take(to).filter(|word| word.sentence == sentence);
-    before.map(|word| token(&goal.text, word.at)).find(|token| own(token)).map(str::to_owned)
+    let before = words.iter().take(to).filter(|word| Some(word.sentence) == sentence);
+    before.map(|word| token(&goal.text, word.at)).filter(|token| own(token)).map(str::to_owned).collect()
 }
 
 /// The last thing of the sentence before word `to` that has a name of its own.

@@ -35,10 +35,9 @@ const MAX_ALIKE: usize = 64;
 
 /// What a number is counted in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Counted<'g> {
+pub(super) enum Counted<'g> {
     Money,
     In(&'g str),
-    Nothing,
 }
 
 /// A value that the goal says for another argument than a step has it in.
@@ -105,8 +104,7 @@ impl Wishes {
         let elsewhere = others.into_iter().flat_map(|other| self.said_for(other, &own)).any(|one| is_same(&one, value));
         let counted = || {
             let mut places = self.places(value).peekable();
-            let other =
-                |at| matches!(self.counted(at), Counted::In(unit) if !parts(name).any(|part| are_alike(part, unit)));
+            let other = |at| matches!(self.counted(at), Some(Counted::In(unit)) if !parts(name).any(|part| are_alike(part, unit)));
             places.peek().is_some() && places.all(other)
         };
         (elsewhere || (alone && own == Form::Number && counted())).then(|| meant.join(", "))
@@ -121,21 +119,15 @@ impl Wishes {
         if any(NUMBERED) || (money && !whole) || (!money && !any(COUNTS)) {
             return None;
         }
-        let own: Vec<Counted<'_>> = self.places(value).map(|at| self.counted(at)).collect();
-        let fits = |counted: &Counted<'_>| match counted {
-            Counted::Money => money,
-            Counted::In(_) => !money,
-            Counted::Nothing => true,
-        };
+        let own: Vec<Option<Counted<'_>>> = self.places(value).map(|at| self.counted(at)).collect();
+        let fits = |counted: &Option<Counted<'_>>| counted.is_none_or(|counted| (counted == Counted::Money) == money);
         if own.is_empty() || own.iter().any(fits) {
             return None;
         }
         let numbers = self.tokens().filter(|token| number(token).is_some() && !is_same(token, value));
         let start = self.read.text.as_ptr() as usize;
-        let mut others = numbers.filter(|token| match self.counted(token.as_ptr() as usize - start) {
-            Counted::Money => money,
-            Counted::In(_) | Counted::Nothing => !money,
-        });
+        let is_money = |token: &&str| self.counted(token.as_ptr() as usize - start) == Some(Counted::Money);
+        let mut others = numbers.filter(|token| is_money(token) == money);
         others.next().map(str::to_owned)
     }
 
@@ -162,20 +154,21 @@ impl Wishes {
         self.tokens().filter(move |token| is_same(token, value)).map(move |token| token.as_ptr() as usize - start)
     }
 
-    fn counted(&self, at: usize) -> Counted<'_> {
+    /// What the number at this place counts, if the goal says that.
+    pub(super) fn counted(&self, at: usize) -> Option<Counted<'_>> {
         let value = token(&self.read.text, at);
         if value.contains(['€', '$', '£']) {
-            return Counted::Money;
+            return Some(Counted::Money);
         }
         let words = &self.read.words;
-        let Some(i) = words.iter().position(|word| word.at >= at) else { return Counted::Nothing };
+        let i = words.iter().position(|word| word.at >= at)?;
         let own = |word: &&Word| words.get(i).is_some_and(|place| place.clause == word.clause);
         let same = |word: &Word| token(&self.read.text, word.at).as_ptr() == token(&self.read.text, at).as_ptr();
         let after = words.iter().skip(i).find(|word| !same(word)).filter(own);
         let before = i.checked_sub(1).and_then(|i| words.get(i)).filter(own);
         let money = |word: Option<&Word>| word.is_some_and(|word| has(crate::lists::MONEY, &word.text));
         if money(after) || money(before) {
-            return Counted::Money;
+            return Some(Counted::Money);
         }
         let counts = |word: &&Word| {
             // "Order 66071" is called by its number, "order 40" is ordered.
@@ -184,7 +177,7 @@ impl Wishes {
             let plain = plain && (called || !word.orders_anything());
             (plain || word.text == "%") && !has(ENGLISH, &word.text) && !has(LOOSE, &word.text)
         };
-        after.filter(counts).or(before.filter(counts)).map_or(Counted::Nothing, |word| Counted::In(&word.text))
+        after.filter(counts).or(before.filter(counts)).map(|word| Counted::In(&word.text))
     }
 }
 

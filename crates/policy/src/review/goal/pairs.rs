@@ -161,8 +161,8 @@ impl Wishes {
                 !has(ENGLISH, token) && options.iter().filter_map(Value::as_str).any(|option| is(token, &fold(option)))
             }
             (None, Some(Form::Number)) => {
-                let (one, other) = (self.unit(at), self.unit(first));
-                number(token).is_some() && one == other
+                let counted = self.counted(at);
+                number(token).is_some() && counted.is_some() && counted == self.counted(first)
             }
             (None, Some(own)) => form(token).as_ref() == Some(own),
             (None, None) => {
@@ -202,18 +202,6 @@ impl Wishes {
         }
         others.retain(|at| !own.contains(at));
         (own, others)
-    }
-
-    /// What the number at this place counts.
-    fn unit(&self, at: usize) -> Option<&str> {
-        let words = &self.read.words;
-        let place = words.iter().find(|word| word.at >= at)?;
-        let digits = |word: &&Word| word.at >= at && word.text.starts_with(|c: char| c.is_ascii_digit());
-        let after = words.iter().skip_while(|word| word.at < at).find(|word| !digits(word));
-        let after = after.filter(|word| word.sentence == place.sentence).map(|word| word.text.as_str());
-        let said = |word: &&str| word.len() > 1 && !has(ENGLISH, word) && !has(COMPARING, word);
-        let unit = after.filter(said).or(self.before(at).next().filter(said))?;
-        Some(if has(MONEY, unit) { "eur" } else { unit })
     }
 
     /// Where it orders what the step does, and where something else.
