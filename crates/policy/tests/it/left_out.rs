@@ -32,12 +32,15 @@ fn what_is_excepted_by_its_bare_name_is_left_out_of_what_takes_all() {
         "Empty var/logs, but not the file audit.log in it",
         "All the files in var/logs other than audit.log can be deleted",
         "Delete the log files in var/logs. audit.log has to stay",
+        "Delete all the files in var/logs but the audit.log",
+        "Delete everything in var/logs, all but the audit.log",
     ] {
         for all in ["rm -rf var/logs", "rm var/logs/*", "rm -f var/logs/*.log", "find var/logs -type f -delete"] {
             assert_eq!(line(goal, all), Ask, "{goal}: {all}");
         }
         let folder = json!([{"id": "x", "action": "delete_directory", "args": {"path": "var/logs"}}]);
         assert_eq!(decided(goal, folder).decision, Ask, "{goal}");
+        assert_eq!(line(goal, "rm var/logs/audit.log"), Ask, "{goal}");
         for less in ["find var/logs -type f ! -name audit.log -delete", "rm var/logs/web.log"] {
             assert_eq!(line(goal, less), Allow, "{goal}: {less}");
         }
@@ -111,6 +114,22 @@ fn an_outsider_is_told_no_account_address_link_or_sum_that_nobody_said() {
         "Your bill R-20 (99 EUR) was paid on 3 May 2026. Kind regards, user@company.example",
     ] {
         assert!(!made_up(text), "{text}");
+    }
+}
+
+#[test]
+fn what_tells_of_money_pays_nobody() {
+    let pay = |goal: &str| {
+        let step = json!({"id": "p", "action": "send_money", "args": {"to": "DE1", "amount": 80, "order": "R-7"}});
+        decided(goal, json!([step])).decision
+    };
+    assert_eq!(pay("Send DE1 80 EUR, reference R-7"), Allow);
+    for goal in [
+        "Ann gets her deposit back in June: 80 EUR to DE1, R-7. Only draft a letter about it for now.",
+        "Give me the sum in EUR that Ann gets: DE1, 80 EUR, R-7.",
+        "Send Petra the list of sums in EUR: DE1, Ann, 80 EUR, R-7.",
+    ] {
+        assert_ne!(pay(goal), Allow, "{goal}");
     }
 }
 

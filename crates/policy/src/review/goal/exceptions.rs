@@ -31,8 +31,9 @@ fn begins(words: &[Word], i: usize) -> Option<usize> {
             // "Everything is green but web-2 is down" says how it is.
             let mut all = before.take_while(|word| !has("is are was were has have had", &word.text));
             let all = all.any(|word| has("all every everything everybody everyone any each", &word.text));
-            let thing = words.get(i + 1).is_some_and(|word| word.within || is_name(&word.text));
-            return (all && thing).then_some(i + 1);
+            let skipped = words.iter().skip(i + 1).take_while(|word| has("the our my file folder", &word.text)).count();
+            let thing = words.get(i + 1 + skipped).is_some_and(|word| word.within || is_name(&word.text));
+            return (all && thing).then_some(i + 1 + skipped);
         }
         _ => return None,
     };

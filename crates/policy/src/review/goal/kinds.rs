@@ -2,6 +2,7 @@
 
 use countersign_plan::tool::Effect;
 
+use super::turns::PAPERS;
 use super::vocabulary::{ACTING, GOVERNED, GOVERNING, LOOKING, MAKING, PAYING, REMOVAL, SETTING, TELLING};
 use super::words::{Word, has};
 
@@ -98,10 +99,14 @@ impl Kind {
                 let written_to = |pair: &[Word]| {
                     matches!(pair, [to, who] if to.text == "to" && who.within && to.clause == word.clause && to.at > word.at)
                 };
+                // "Send them back the difference"
+                let back = |who: &Word| words.iter().any(|w| w.clause == who.clause && w.at > who.at && w.text == "back");
+                let paper = |w: &Word| w.at > word.at && w.clause == word.clause && has(PAPERS, &w.text);
                 word.orders()
                     && words.iter().any(money)
+                    && !words.iter().any(paper)
                     && !words.windows(2).any(written_to)
-                    && !next.is_some_and(|next| has("me us them him her everybody everyone", &next.text))
+                    && !next.is_some_and(|next| has("me us them him her everybody everyone", &next.text) && !back(next))
             }
             Self::Make | Self::Remove | Self::Tell | Self::Pay | Self::Govern => word.orders() && word.is(self.stems()),
         })

@@ -132,9 +132,8 @@ const APART: &[(&str, &str, &str)] = &[
     ("put putting", "together", "create"),
     ("jot jotting write writing note noting", "down", "write"),
     ("bring bringing get keep", "date", "update"),
-    ("send sending give giving grant granting issue issuing", MONEY, "pay"),
-    ("send sending give giving grant granting issue issuing", "voucher refund deposit", "pay"),
-    ("gets", "deposit refund", "pay"),
+    ("send sending give giving return returning grant granting issue issuing", MONEY, "pay"),
+    ("send sending give giving grant granting issue issuing", "voucher refund", "pay"),
     ("get getting keep", "moving going", "remind"),
     ("put putting set setting", "right straight", "correct"),
     ("roll rolling", "back", "restore"),
@@ -143,6 +142,10 @@ const APART: &[(&str, &str, &str)] = &[
     ("make making", "room space", "clean"),
     ("set setting add adding arrange arranging fix schedule", "hour half minutes appointment slot", "contact"),
 ];
+
+/// What tells of money and is none: "give me the total in EUR".
+pub(super) const PAPERS: &str = "list lists report summary overview table letter note total totals sum sums figure figures statement copy \
+    breakdown answer";
 
 /// Words before what something is done with.
 const THE: &str = "the a an it its them this that these those all any every my our his her their";
@@ -364,7 +367,7 @@ fn meaning(words: &[Word], at: usize) -> Option<&'static str> {
         later.any(|word| has(particles, &word.text))
     };
     if let Some((.., means)) = APART.iter().find(|(verbs, particles, _)| has(verbs, &first.text) && apart(particles)) {
-        return Some(means);
+        return (*means != "pay" || !apart(PAPERS)).then_some(means);
     }
     let (_, particles) = AWAY.iter().find(|(verbs, _)| begins && has(verbs, &first.text))?;
     let away =

@@ -8,7 +8,7 @@ use countersign_plan::verdict::{Code, Decision, Reason};
 use super::kinds::Kind;
 use super::vocabulary::{EXPLAINING, PLAIN, PUBLISHING};
 use super::wanted::names_others;
-use super::words::{Goal, has};
+use super::words::{Goal, Word, has};
 use super::{Wishes, by_name, is_named, names, parts};
 use crate::effects::{By, Touch};
 use crate::review::Request;
@@ -21,6 +21,7 @@ const PUBLISHERS: &[&str] = &["publish", "announce", "broadcast", "tweet"];
 /// told and decides nothing. Requests to hosts are told only: too many words of goals lead to one.
 pub(in crate::review) fn unasked(request: &Request<'_>, prepared: &Prepared<'_>, ruled: bool) -> Vec<Reason> {
     let Some(goal) = request.pinned_goal else { return Vec::new() };
+    let action = prepared.step.action.as_str();
     let touches = || prepared.derived.touches.iter();
     let concerns = |touch: &Touch| touch.by == By::Tool && Kind::of(touch.effect).is_some();
     if !touches().any(|touch| concerns(touch) || is_started(touch)) {
@@ -35,18 +36,17 @@ pub(in crate::review) fn unasked(request: &Request<'_>, prepared: &Prepared<'_>,
     let mut reasons = Vec::new();
     for touch in touches().filter(|touch| concerns(touch) && !prepared.clears_up(touch)) {
         // Whoever wants somebody told has not yet asked that all may read it.
-        let public = || PUBLISHERS.iter().any(|part| parts(prepared.step.action.as_str()).any(|own| own == *part));
+        let public = || PUBLISHERS.iter().any(|part| parts(action).any(|own| own == *part));
         let unsaid =
             |kind: &Kind| *kind == Kind::Tell && public() && !words.iter().any(|w| !w.negated && w.is(PUBLISHING));
         // "Send Ines the texts of the complaints" answers none of those who wrote them.
         let answers = |kind: &Kind| *kind == Kind::Tell && answers_somebody(prepared);
         let is_unasked = |kind: &Kind| (!asked.contains(kind) || unsaid(kind) || answers(kind)) && !told.contains(kind);
         let Some(kind) = Kind::of(touch.effect).filter(is_unasked) else { continue };
-        if (!answers(&kind) && is_named(goal, prepared, touch))
-            || words
-                .iter()
-                .any(|w| w.orders() && !has(PLAIN, &w.text) && by_name(prepared.step.action.as_str(), &w.text))
-        {
+        // "Send her the list of sums: DE1, 80 EUR" names an account, and is no call of `send_money`.
+        let pays = |word: &str| kind == Kind::Pay && word == "send";
+        let calls = |w: &Word| w.orders() && !has(PLAIN, &w.text) && !pays(&w.text) && by_name(action, &w.text);
+        if (!answers(&kind) && kind != Kind::Pay && is_named(goal, prepared, touch)) || words.iter().any(calls) {
             continue;
         }
         told.insert(kind);
