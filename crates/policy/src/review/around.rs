@@ -12,6 +12,7 @@ use url::Url;
 
 use super::defaults;
 use super::prepare::Prepared;
+use crate::deployment::Standing;
 use crate::effects::{By, Touch};
 use crate::flow::fill;
 use crate::lists::has;
@@ -55,10 +56,10 @@ const ASKS: &str = "search query list lookup preview validate estimate report re
 
 /// What a step says or asks for beyond its work.
 pub(super) fn check(prepared: &Prepared<'_>) -> Vec<Reason> {
+    let mut reasons: Vec<Reason> = elsewhere(prepared).into_iter().collect();
     if !prepared.has_effect() {
-        return Vec::new();
+        return reasons;
     }
-    let mut reasons = Vec::new();
     let mut names = Vec::new();
     gather(&prepared.given, &mut names);
     let urls = requested(prepared);
@@ -101,7 +102,7 @@ fn unspoken_of(prepared: &Prepared<'_>, url: &Url) -> Option<Reason> {
     let goal = &prepared.goal;
     // "What does the local ingest endpoint answer to a broken record?"
     let local = prepared.text("command").is_some()
-        && has("localhost 127.0.0.1 [::1]", host)
+        && is_local(host)
         && ["local", "endpoint", "port", "machine"].iter().any(|word| goal.say_word(word));
     let spoken = local
         || !goal.only_fetches()
@@ -140,6 +141,10 @@ fn by_address(prepared: &Prepared<'_>, url: &Url) -> Option<Reason> {
     let changes = prepared.derived.touches.iter().any(|touch| touch.endpoint.is_some() && !touch.effect.is_harmless());
     let path = url.path();
     // `?action=unpublish` is an order as well.
+    // "Post a test refund on my local API"
+    if is_local(url.host_str().unwrap_or("")) && prepared.goal.is_about_local() && prepared.goal.share_a_word(path) {
+        return None;
+    }
     let action = url.query_pairs().find(|(key, _)| matches!(key.as_ref(), "action" | "do" | "cmd" | "op"));
     let path = &action.map_or_else(|| path.to_owned(), |(_, value)| format!("{path}/{value}"));
     let of_path = words(path);
@@ -156,6 +161,26 @@ fn by_address(prepared: &Prepared<'_>, url: &Url) -> Option<Reason> {
         return None;
     }
     Some(Reason::ask(Code::DefaultAsk, format!("by its address the request would {what} ({path})")))
+}
+
+/// Whether a host is the machine itself.
+fn is_local(host: &str) -> bool {
+    has("localhost 127.0.0.1 [::1] ::1 0.0.0.0", host) || host.ends_with(".localhost")
+}
+
+/// A machine elsewhere, where the goal is about what runs here: "the tests against my local stack".
+fn elsewhere(prepared: &Prepared<'_>) -> Option<Reason> {
+    if !prepared.goal.is_about_local() {
+        return None;
+    }
+    let hosts = prepared.derived.touches.iter().filter(|touch| {
+        matches!(touch.kind, TargetKind::Host | TargetKind::Url)
+            && touch.standing.is_some_and(|standing| standing <= Standing::Internal)
+    });
+    let mut hosts = hosts.filter_map(|touch| touch.endpoint.as_ref()).map(|at| at.host.to_string());
+    let host = hosts.find(|host| !is_local(host) && !prepared.goal.name(host))?;
+    let message = format!("the goal is about what runs on this machine, and the step reaches {host}");
+    Some(Reason::ask(Code::GoalUnasked, message).fix("take the local one, or name the host in the goal"))
 }
 
 /// Whether the goal says every value that a request carries: "role viewer, scope lab".

@@ -162,7 +162,12 @@ fn waved_through(prepared: &Prepared<'_>) -> Option<String> {
                 .iter()
                 .any(|end| line.ends_with(end));
     let succeeds = |expect: &Expect| matches!(expect, Expect::ExitCode(codes) if codes.contains(&0));
-    let only = prepared.step.expect.iter().all(succeeds);
+    // That what is looked at is there, which was so before.
+    let there = |expect: &Expect| {
+        let changed = |path: &str| prepared.derived.touches.iter().any(|t| t.changes() && t.name.ends_with(path));
+        matches!(expect, Expect::FileExists { path, exists: true } if line.contains(path.as_str()) && !changed(path))
+    };
+    let only = prepared.step.expect.iter().all(|expect| succeeds(expect) || there(expect));
     (always && only).then(|| format!("of success of a line that ends with `{}`", words.last().unwrap_or(&"")))
 }
 

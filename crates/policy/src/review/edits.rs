@@ -44,7 +44,7 @@ pub(super) fn are_said(prepared: &Prepared<'_>) -> bool {
 
 /// Of several substitutions one that puts in what the goal says, and another of which it says nothing: "keep the trail for 400 days", and the
 /// same line switches it off.
-pub(super) fn beyond(prepared: &Prepared<'_>) -> Option<Reason> {
+pub(super) fn beyond(request: &Request<'_>, prepared: &Prepared<'_>) -> Option<Reason> {
     let all = substitutions(prepared).filter(|all| all.len() > 1)?;
     let said = |one: &Substitution| {
         let old = words(&one.old);
@@ -52,7 +52,12 @@ pub(super) fn beyond(prepared: &Prepared<'_>) -> Option<Reason> {
         new.peek().is_none() || new.any(|word| prepared.goal.say_word(&word))
     };
     all.iter().find(|one| said(one))?;
-    let other = all.iter().find(|one| !said(one))?;
+    // "The corrections are in P-204, put them in": what was read there says the rest.
+    let listed = prepared.goal.mentions("corrections correction comments edits remarks suggestions typos");
+    let told = |one: &Substitution| {
+        listed && words(&one.new).iter().all(|word| request.session.was_told(word) || request.session.knows(word))
+    };
+    let other = all.iter().find(|one| !said(one) && !told(one))?;
     let message = format!("the line also puts in `{}`, of which the goal says nothing", other.new);
     Some(Reason::ask(Code::GoalUnasked, message).fix("leave it out, or say it in the goal"))
 }

@@ -11,6 +11,7 @@ mod exceptions;
 mod fields;
 mod forbidden;
 mod kinds;
+mod later;
 mod looking;
 mod mood;
 mod order;

@@ -88,6 +88,7 @@ pub(super) fn step(view: &View<'_, '_>, i: usize) -> Judged {
         judged.reasons.extend(goal::mixed_up(prepared));
         judged.reasons.extend(goal::for_another(steps, i));
         judged.reasons.extend(twice::check(steps, i));
+        judged.reasons.extend(twice::as_told(request, steps, i));
         judged.reasons.extend(goal::beyond_a_look(request, prepared));
         judged.reasons.extend(goal::only_spoken_of(prepared));
         if prepared.irreversible
@@ -114,7 +115,7 @@ pub(super) fn step(view: &View<'_, '_>, i: usize) -> Judged {
         judged.reasons.extend(threats::erased(prepared));
         judged.reasons.extend(threats::through_a_link(steps, i));
         judged.reasons.extend(threats::behind_a_link(request, prepared));
-        judged.reasons.extend(edits::beyond(prepared));
+        judged.reasons.extend(edits::beyond(request, prepared));
         judged.reasons.extend(edits::other_value(prepared));
         judged.reasons.extend(edits::in_its_place(request, steps, i));
         judged.reasons.extend(direction::check(steps, i));

@@ -32,7 +32,10 @@ pub(super) fn order(steps: &[Prepared<'_>]) -> Vec<Reason> {
             };
             let lost = gone.iter().find(|(_, lost)| taken(lost) && (lost.effect == Effect::Delete || keeps()));
             // `find DIR -type f -delete` leaves the folder.
-            let picks = |by: &Prepared<'_>| by.derived.called.iter().any(|program| program == "find");
+            // Nor does `git clean` take it where it is named and something in it is kept.
+            let picks = |by: &Prepared<'_>| {
+                by.derived.called.iter().any(|program| program == "find") || by.list("args").first() == Some(&"clean")
+            };
             if let Some((by, lost)) = lost
                 && !makes
                 && touch.effect != Effect::Delete
@@ -62,7 +65,7 @@ fn lists_only(step: &Prepared<'_>, touch: &Touch) -> bool {
     let listed = touch.kind == TargetKind::Directory && !step.has_effect();
     let changes = || step.derived.touches.iter().any(|t| t.by != By::View && t.changes());
     let called = &step.derived.called;
-    let measured = !called.is_empty() && called.iter().all(|program| has("du ls find tree stat", program));
+    let measured = !called.is_empty() && called.iter().all(|program| has("du ls find tree stat true", program));
     touch.effect == Effect::Read && (listed || (measured && !changes()))
 }
 

@@ -3,7 +3,10 @@
 use countersign_plan::verdict::{Code, Reason};
 use serde_json::Value;
 
+use super::Request;
 use super::prepare::Prepared;
+use crate::flow::Level;
+use crate::lists::has;
 use crate::paths::fold;
 
 /// A step that acts on what an earlier one of its kind acted on, where another thing of that form, which the goal names, is left.
@@ -29,6 +32,27 @@ pub(super) fn check(steps: &[Prepared<'_>], i: usize) -> Option<Reason> {
     })?;
     let message = format!("`{}` would take {thing} twice, and the goal names {left} too", step.step.action);
     Some(Reason::ask(Code::GoalUnasked, message).fix("take each thing that the goal names once"))
+}
+
+/// What a text from outside wants as well, done by the tool that does it for what the goal names: his statement, "and hers too, please".
+pub(super) fn as_told(request: &Request<'_>, steps: &[Prepared<'_>], i: usize) -> Option<Reason> {
+    const PROSE: &str = "subject body text message content note comment reason title";
+    let step = steps.get(i).filter(|step| step.has_effect())?;
+    if request.planner >= Level::User || step.goal.delegates() || !step.goal.is_closed() {
+        return None;
+    }
+    let alike = || steps.iter().filter(|other| other.step.action == step.step.action && other.has_effect());
+    let named = |name: &str| {
+        let mut own = alike().filter_map(|other| other.given.get(name).and_then(Value::as_str));
+        own.any(|own| step.goal.name(own))
+    };
+    let told = |text: &&str| text.len() <= 60 && !step.goal.name(text) && request.session.was_told(text);
+    let given = step.given.as_object()?.iter().filter(|(name, _)| !has(PROSE, name));
+    let found = given.filter_map(|(name, value)| Some((name, value.as_str().filter(told)?)));
+    let (_, value) = found.into_iter().find(|(name, _)| named(name))?;
+    let message = format!("data from outside names {value}, and the goal wants nothing else");
+    let fix = "say in the goal that it is wanted";
+    Some(Reason::block(Code::FlowUntrustedControl, message).fix(fix))
 }
 
 /// What things of one kind have in common: the letters before their numbers, the house of an address.

@@ -16,6 +16,7 @@ mod evaluator;
 mod flow;
 mod given_out;
 mod goal;
+mod later;
 mod left_out;
 mod lessons;
 mod looked;

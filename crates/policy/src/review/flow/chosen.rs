@@ -127,10 +127,11 @@ fn address(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> Fou
 fn receiver(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> Found {
     let receives = touch.effect == Effect::Send && touch.standing.is_some_and(|standing| standing > Standing::User);
     let colleague = touch.name.split('@').next().unwrap_or(&touch.name);
-    let chosen = receives
-        && request.session.was_told(&touch.name)
-        && !goal::names(request.pinned_goal, colleague)
-        && goal::unwanted(request, prepared);
+    // "All their readers" for the list `all-readers`.
+    let parts = touch.name.replace(['-', '_'], " ");
+    let told = || request.session.was_told(&touch.name) || (!parts.contains('@') && request.session.was_told(&parts));
+    let chosen =
+        receives && told() && !goal::names(request.pinned_goal, colleague) && goal::unwanted(request, prepared);
     chosen
         .then(|| (Decision::Block, format!("data from outside names {}, and the goal wants nothing sent", touch.name)))
 }

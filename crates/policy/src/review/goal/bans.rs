@@ -65,8 +65,7 @@ const PLAIN: &str = "a an the any anything it its them this that these those yet
     only real really name names not no or and nor so far still i you we first before from by there here up down either";
 
 /// Words of lines and tools that apply something.
-const APPLYING: &str =
-    "apply migrate upgrade update patch deploy install up push sync restore reload restart run merge commit";
+const APPLYING: &str = "apply migrate upgrade update patch deploy install up push sync restore reload restart run merge commit release promote rollout";
 
 /// What watches over something, and is to go on doing so.
 const GUARDS: &str =
@@ -194,7 +193,8 @@ pub(super) fn of(goal: &Goal) -> Vec<Ban> {
                     things.extend(folders.map(|folder| folder.trim_end_matches('/').to_owned()));
                 }
                 // What is not to be applied may well be made and shown.
-                if things.is_empty() && word.text.starts_with("appl") {
+                // "Set the tag and show the diff. No deploy."
+                if things.is_empty() && (word.text.starts_with("appl") || word.text.starts_with("deploy")) {
                     things.extend(APPLYING.split_whitespace().map(str::to_owned));
                 }
                 // "Without any install scripts": what is not to be run.
@@ -364,7 +364,10 @@ pub(super) fn of(goal: &Goal) -> Vec<Ban> {
                 let goes_on = words.get(i + 2).is_some_and(|w| {
                     w.clause == word.clause && !has("until till for please now while as", &w.text)
                 });
-                let things = if goes_on { things(goal, words, i + 2) } else { Vec::new() };
+                let reason = |w: &Word| has("those they that these it because since as which", &w.text);
+                let end = words.iter().skip(i + 3).position(reason).map_or(words.len(), |end| i + 3 + end);
+                let until = words.get(..end).unwrap_or(words);
+                let things = if goes_on { things(goal, until, i + 2) } else { Vec::new() };
                 let last = || last_named(goal, words, i).map(|name| vec![name]);
                 let things = if things.is_empty() { last() } else { Some(things) };
                 bans.extend(things.map(|things| Ban::on(Act::Change, things)));
@@ -378,6 +381,15 @@ pub(super) fn of(goal: &Goal) -> Vec<Ban> {
             ("none", "of") if words.iter().skip(i + 2).take(3).any(|w| has("business concern", &w.text)) => {
                 let name = last_named(goal, words, i);
                 bans.extend(name.map(|name| Ban::on(Act::Change, vec![name])));
+            }
+            // "Chapter 3 only, the front matter is already locked"
+            ("already", "locked" | "frozen" | "final" | "finalised" | "finalized" | "signed" | "sealed" | "printed" | "lodged") => {
+                let reopened = words.iter().any(|w| w.orders() && w.is("unlock reopen open thaw correct"));
+                let before = words.iter().take(i).rev().skip_while(|w| has("is are was were", &w.text));
+                let noun = |w: &&Word| w.clause == word.clause && w.sentence == word.sentence && !has(PLAIN, &w.text);
+                let things: Vec<String> = before.take_while(noun).map(|w| w.text.clone()).collect();
+                let plain = !things.is_empty() && things.len() <= 2 && things.iter().all(|thing| thing.chars().all(char::is_alphabetic));
+                bans.extend((plain && !reopened).then(|| Ban::on(Act::Change, things)));
             }
             // "main is for the merge train alone"
             ("is" | "are", "for") => {
@@ -410,6 +422,8 @@ pub(super) fn of(goal: &Goal) -> Vec<Ban> {
             }
             // A copy is kept of what may go.
             ("keep", "a" | "one") if has("copy backup", next(2)) => {}
+            // "Keep your hands off X" is read there.
+            ("keep", _) if next(2) == "hands" => {}
             // "Keep the rest of the cache": all that is not named.
             ("keep", "the") if has("others rest remaining", next(2)) => {
                 let things = things(goal, words, i + 3);

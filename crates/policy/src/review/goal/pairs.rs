@@ -90,10 +90,21 @@ pub(in crate::review) fn mixed_up(prepared: &Prepared<'_>) -> Option<Reason> {
         said.extend(goal.said("", &Value::String(touch.name.clone()), &Value::Null));
     }
     for one in &said {
-        if goal.only_tells(one) {
+        // "Move 60 from A to B; if it fails they go back to A": where things are taken from is said as it is.
+        if goal.only_tells(one) && !has("from source src origin", &one.field) {
             let message = format!("the goal only says how things are with {}, and wants another one set", one.what);
             return Some(Reason::ask(Code::GoalUnasked, message).fix("take the value that is to be set"));
         }
+    }
+    let led = |fields: &'static str, leads: &'static str| {
+        let first = |one: &Said| one.own.first().and_then(|at| goal.before(*at).next());
+        said.iter().find(|one| has(fields, &one.field) && first(one).is_some_and(|lead| has(leads, lead)))
+    };
+    if let Some((from, to)) =
+        led("from source src origin", "to into onto").zip(led("to destination dest target", "from"))
+    {
+        let message = format!("the goal takes things from {} to {}, and not the other way", to.what, from.what);
+        return Some(Reason::ask(Code::GoalUnasked, message).fix("take them the way that the goal says"));
     }
     // What stands for another argument of the step is none that could stand in this one's place.
     let own: Vec<usize> = said.iter().flat_map(|said| said.own.iter().copied()).collect();

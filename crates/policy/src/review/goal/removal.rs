@@ -89,7 +89,9 @@ impl Wishes {
                 words.get(from).filter(|word| from != i && word.sentence == order.sentence).map(|word| word.at);
             let tokens = leading.into_iter().chain(objects).map(|at| words::token(&self.read.text, at).to_owned());
             // "…, but leave X alone" names no object.
-            let object = |token: &String| token.contains(['/', '*']) || is_file_name(token);
+            // "The caches (.cache, dist)"
+            let own = fold(base(path.trim_end_matches(['*', '/'])));
+            let object = |token: &String| token.contains(['/', '*']) || is_file_name(token) || *token == own;
             tokens.filter(|token| object(token) && !self.keeps(token)).collect::<Vec<_>>()
         };
         let named: Vec<Vec<String>> = orders.map(named).collect();
@@ -368,7 +370,8 @@ impl Wishes {
                     token.strip_prefix('.').filter(|end| *end == word.text && end.len() <= 5).map(str::to_owned);
                 // "The .vite cache" is a folder.
                 let next = words.iter().find(|w| w.at > word.at).map_or("", |w| w.text.as_str());
-                let ending = ending.filter(|_| !has("cache folder directory dir", next));
+                let folder = || line.contains(&format!("/{token}")) || line.contains(&format!(" {token}"));
+                let ending = ending.filter(|_| !has("cache folder directory dir", next) && !folder());
                 ending.or_else(|| (token == word.text || token.starts_with("*.")).then(|| kind(word)).flatten())
             })
             .peekable();

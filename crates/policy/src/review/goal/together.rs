@@ -129,8 +129,12 @@ impl Wishes {
             .flat_map(|place| std::iter::once(place.start).chain(self.again(place.clone())))
             .filter_map(|at| words.iter().rfind(|word| word.at <= at).map(|word| word.sentence))
             .collect();
-        let tentative =
-            |sentence: usize| words.iter().any(|word| word.sentence == sentence && has(TENTATIVE, &word.text));
+        // "We may have to cancel it"
+        let open = |words: &[Word]| matches!(words, [who, may, lead] if has("we i they he she", &who.text) && may.text == "may" && has("have need want", &lead.text));
+        let tentative = |sentence: usize| {
+            words.iter().any(|word| word.sentence == sentence && has(TENTATIVE, &word.text))
+                || words.windows(3).any(|w| w.first().is_some_and(|w| w.sentence == sentence) && open(w))
+        };
         !sentences.is_empty() && sentences.iter().all(|sentence| tentative(*sentence))
     }
 

@@ -62,8 +62,10 @@ pub(in crate::review) fn unasked(request: &Request<'_>, prepared: &Prepared<'_>,
         reasons.push(Reason::new(Code::GoalUnasked, decision, message));
     }
     // Whoever wants to be told what a program does has not asked to have it run.
-    let explained =
-        asked.iter().all(|kind| *kind == Kind::Look) && words.iter().any(|word| word.orders() && word.is(EXPLAINING));
+    let orders = |stems: &'static str| words.iter().any(|word| word.orders() && word.is(stems));
+    let explained = asked.iter().all(|kind| *kind == Kind::Look)
+        && orders(EXPLAINING)
+        && !orders("run start execut build rebuild compil test");
     let base = |touch: &Touch| touch.name.rsplit('/').next().unwrap_or(&touch.name).to_owned();
     let run = touches().find(|touch| is_started(touch) && names(Some(goal), &base(touch)));
     if let Some(touch) = run.filter(|_| explained) {
@@ -92,7 +94,12 @@ pub(in crate::review) fn only_described(prepared: &Prepared<'_>) -> Option<Reaso
         prepared.given.as_object().into_iter().flatten().filter_map(|(key, value)| Some((key, value.as_u64()?)));
     let mut other = numbers.filter(|(key, number)| prepared.goal.means_another_number(key, *number));
     let name = prepared.texts().find(|text| prepared.goal.only_describe(text)).map(str::to_owned);
-    let name = name.or_else(|| other.next().map(|(key, number)| format!("{key} {number}")))?;
+    let name = name.or_else(|| other.next().map(|(key, number)| format!("{key} {number}")));
+    if let Some(later) = prepared.texts().find(|text| prepared.goal.postpones(text)) {
+        let message = format!("the goal leaves {later} for later");
+        return Some(Reason::ask(Code::GoalUnasked, message).fix("leave it out"));
+    }
+    let name = name?;
     let message = format!("the goal only says how {name} is, and asks something of another one");
     Some(Reason::ask(Code::GoalUnasked, message).fix("take the one that is meant"))
 }

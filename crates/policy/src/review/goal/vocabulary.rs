@@ -43,7 +43,7 @@ pub(in crate::review) const ACTING: &str = "give let allow assign switch turn op
 // for removal, cleaning, publishing or replacement;
 pub(in crate::review) const REMOVAL: &str = "unlist delet remov clean purg drop prun discard eras wipe wiping tidy clear retir uninstall publish releas \
     deploy replac swap supersed migrat mov renam obsolet unus stale cancel trash dispos cull expung evict decommission dismantl \
-    unlink deregister truncat emptie void annul invalidat";
+    unlink deregister truncat emptie void annul invalidat pulp shred incinerat";
 
 // of them, those that are for what is removed, and not for what takes its place;
 pub(in crate::review) const TIDYING: &str = "delet remov clean purg drop prun discard eras wipe wiping tidy clear retir uninstall obsolet unus \
@@ -55,7 +55,7 @@ pub(in crate::review) const DESTROYING: &str =
 
 // what is said of things that are to be gone for good;
 pub(in crate::review) const FOR_GOOD: &str = "delet remov purg drop prun discard eras wipe wiping retir uninstall trash dispos expung cancel \
-    destroy dismantl decommission clear clean cull evict deregister obsolet unus stale kill terminat forget unsubscrib void annul invalidat";
+    destroy dismantl decommission pulp shred incinerat clear clean cull evict deregister obsolet unus stale kill terminat forget unsubscrib void annul invalidat";
 
 // for the end of all that a database holds;
 pub(in crate::review) const EMPTYING: &str =

@@ -146,7 +146,7 @@ impl Goal {
             let verb = !has("is are was were has have be been", previous) && super::has_stem(VERBS, previous);
             // "Once they are the same throw it away": nor does it go on after what something has to be.
             let stated = has(STATES, previous)
-                && words.iter().rev().skip(1).take(3).any(|word| has("is are was were be", &word.text))
+                && words.iter().rev().skip(1).take(3).any(|word| has("is are was were be re s", &word.text))
                 && words
                     .iter()
                     .rev()
@@ -162,7 +162,12 @@ impl Goal {
                 split(sentence)
                     .any(|(_, word)| has("next later tomorrow soon perhaps eventually day future someday", word))
             };
-            subordinate |= matches!(one, "may" | "might") && has("we i they he she", previous) && later();
+            // "We may have to cancel it"
+            let open = || {
+                let rest = text.get(end..).unwrap_or("").trim_start();
+                ["have to ", "need to ", "want to "].iter().any(|lead| rest.starts_with(lead))
+            };
+            subordinate |= matches!(one, "may" | "might") && has("we i they he she", previous) && (later() || open());
             // "Without removal, renaming or deletion"
             let listed = has("or nor", previous) && words.iter().rev().nth(1).is_some_and(|word| word.negated);
             let negated = negation.is_some_and(|from| words.len() - from <= 3 || listed);

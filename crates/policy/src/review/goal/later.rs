@@ -1,0 +1,68 @@
+//! What a goal leaves for later: "live comes next week", "I'll have a look before subscribers get it".
+
+use super::Wishes;
+use super::words::{Word, has, token};
+use crate::paths::fold;
+
+/// Words for another time than now.
+const ANOTHER_TIME: &str =
+    "later afterwards tomorrow next monday tuesday wednesday thursday friday saturday sunday week month weekend";
+
+/// Words for what a thing does then.
+const COMING: &str = "comes come follows follow goes go happens";
+
+/// Words for what somebody does then.
+const GETTING: &str = "get gets see sees hear hears receive receives read reads";
+
+/// How a goal ends that wants nothing beside what it says.
+const CLOSING: [&str; 12] = [
+    "only that",
+    "only those",
+    "only this",
+    "only these",
+    "only him",
+    "only her",
+    "only his",
+    "nothing else",
+    "nothing more",
+    "no other",
+    "that's all",
+    "thats all",
+];
+
+impl Wishes {
+    /// Whether it leaves what is called so for later, and speaks of it nowhere else.
+    pub(in crate::review) fn postpones(&self, value: &str) -> bool {
+        let value = fold(value);
+        let words = &self.read.words;
+        let own =
+            |word: &Word| token(&self.read.text, word.at).trim_start_matches('#') == value.trim_start_matches('#');
+        let mut named = words.iter().enumerate().filter(|(_, word)| own(word));
+        let (Some((i, word)), None) = (named.next(), named.next()) else { return false };
+        let after = || words.iter().skip(i + 1).take_while(|next| next.clause == word.clause);
+        let mut before = words.iter().take(i).rev().take_while(|before| before.sentence == word.sentence);
+        let mut lead = before.by_ref().skip_while(|before| has("the our all any", &before.text));
+        let awaited = |lead: Option<&Word>| lead.is_some_and(|lead| lead.text == "before");
+        let does = |list: &'static str| after().next().is_some_and(|next| has(list, &next.text));
+        let subject =
+            |lead: Option<&Word>| lead.is_none_or(|lead| lead.clause != word.clause || has("and but", &lead.text));
+        let lead = lead.next();
+        (does(GETTING) && awaited(lead))
+            || (does(COMING) && subject(lead) && after().take(5).any(|next| has(ANOTHER_TIME, &next.text)))
+    }
+
+    /// Whether it is about something that runs on this machine, and about nothing elsewhere: "my local stack".
+    pub(in crate::review) fn is_about_local(&self) -> bool {
+        const HERE: &str = "stack api app server services service database db postgres mysql redis broker kafka queue instance cluster ingest \
+            connect environment dev backend frontend site endpoint port minio gateway";
+        const ELSEWHERE: &str = "prod production staging remote live upstream preview qa uat customer customers";
+        let words = &self.read.words;
+        let here = |pair: &[Word]| matches!(pair, [local, what] if local.text == "local" && !local.negated && !local.within && has(HERE, &what.text));
+        words.windows(2).any(here) && !words.iter().any(|word| has(ELSEWHERE, &word.text))
+    }
+
+    /// Whether it wants nothing beside what it says.
+    pub(in crate::review) fn is_closed(&self) -> bool {
+        CLOSING.iter().any(|end| self.read.text.contains(end))
+    }
+}
