@@ -116,6 +116,9 @@ fn tokens_of(language: Language, text: &str, inside: &mut Inside) -> Option<Vec<
                 i += 1;
             }
             out.push(Token::Number);
+        } else if language == Language::Perl && quoting::is_file_test(&out, &chars, i) {
+            out.push(Token::Name(chars.get(i..i + 2)?.iter().collect()));
+            i += 2;
         } else if is_name(c) {
             let sigil = i > 0 && matches!(chars.get(i - 1), Some('$' | '@' | '%' | '&' | '>' | '{'));
             let (name, end) = name(&chars, i);

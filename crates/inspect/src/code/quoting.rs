@@ -241,6 +241,15 @@ pub(super) fn piece_at(
     if variable { indices(chars, at + 1, &mut inside.pieces) } else { Some(at) }
 }
 
+/// Whether a test of a file begins here, which is no call of that name: `unless -e $name`, `-f -w $name` (perlfunc, "-X").
+pub(super) fn is_file_test(before: &[Token], chars: &[char], at: usize) -> bool {
+    let [Some('-'), Some(letter), after] = [at, at + 1, at + 2].map(|i| chars.get(i)) else { return false };
+    let alone = !after.is_some_and(|c| c.is_alphanumeric() || matches!(c, '_' | '=' | '-'));
+    let decrements = at.checked_sub(1).and_then(|i| chars.get(i)) == Some(&'-');
+    let another = matches!(before.last(), Some(Token::Name(name)) if name.starts_with('-'));
+    "rwxoRWXOezsfdlpSugkbctTBMAC".contains(*letter) && alone && !decrements && (another || begins_match(before))
+}
+
 /// Whether a name of Perl that is also an operator for quoting is none here: before `=>`, behind the `-` of a file test, as the name of what
 /// is defined.
 pub(super) fn is_plain_name(before: &[Token], chars: &[char], at: usize, name: &str) -> bool {

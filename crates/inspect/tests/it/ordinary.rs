@@ -74,6 +74,7 @@ fn code_of_other_languages_that_only_computes() {
             "node -e 'const _ = require(\"lodash\"); console.log(_.groupBy([1, 2], x => x % 2))'",
             "perl -e 'for my $k (sort keys %c) { print $k }'",
             "perl -MJSON::PP -e 'local $/; print decode_json(<STDIN>)->{a}'",
+            "perl -ne 'chomp; print \"$_\\n\" unless -e \"src/$_\" or -f -s $_' list.txt",
             "perl -pe 's/(\\w+)/sprintf(\"%-5s\", ucfirst(lc $1))/ge'",
             "ruby -e 'Dir.glob(\"src/*.rb\").sort.each { |f| puts File.readlines(f).size }'",
             "php -r '$a = [3, 1]; usort($a, fn($x, $y) => $x <=> $y); print_r(array_filter($a, function ($x) { return $x > 1; }));'",
@@ -87,6 +88,8 @@ fn code_of_other_languages_that_only_computes() {
             "node -e 'const {template} = require(\"lodash\"); template(process.argv[1])()'",
             "node -e 'new A().constructor.constructor(\"return process\")()'",
             "perl -pe 's/(x)/${system(\"id\")}/e'",
+            "perl -e 'print 1 if -e $ARGV[0] and do $ARGV[0]'",
+            "perl -e 'print 5 - e($ARGV[0])'",
             "perl -pe 's/(x)/\"@{[system 1]}\"/e'",
             "perl -pe 's/(.*)/$1/gee'",
             "php -r 'array_filter([\"id\"], $argv[1]);'",
@@ -250,4 +253,28 @@ fn another_name_of_a_member_is_still_that_member() {
             r#"python3 -c 'import smtplib; from email.message import EmailMessage as M; s = smtplib.SMTP("mail.company.com"); s.send_message(M())'"#,
         ],
     );
+}
+
+#[test]
+fn who_only_measures_or_formats_changes_nothing() {
+    let changes = |line: &str| inspect(line).touches.iter().any(|touch| touch.effect == Effect::Update);
+    for line in [
+        "python3 -m json.tool conf/app.json",
+        "python3 -m json.tool --sort-keys --indent 2 conf/app.json",
+        "hey -z 5s -c 4 -H 'Authorization: Bearer t' 'http://localhost:3000/v2/transfers?page=1'",
+        "oha -n 50 -H 'X-Key: t' http://localhost:3000/v2/transfers",
+        "ab -n 10 -H 'Cookie: a=b' http://localhost:3000/v2/transfers",
+        "wrk -d 10s -t 2 -c 8 -H 'X-Key: t' http://localhost:3000/v2/transfers",
+    ] {
+        assert!(!changes(line), "{line}: {:#?}", inspect(line).touches);
+    }
+    for line in [
+        "python3 -m json.tool conf/app.json conf/out.json",
+        "hey -n 5 -m POST http://localhost:3000/v2/transfers",
+        "hey -n 5 -d '{\"to\": 1}' http://localhost:3000/v2/transfers",
+        "oha -n 5 -D body.json http://localhost:3000/v2/transfers",
+        "ab -n 5 -p body.json http://localhost:3000/v2/transfers",
+    ] {
+        assert!(changes(line), "{line}");
+    }
 }
