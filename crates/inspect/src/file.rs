@@ -2,6 +2,7 @@
 
 mod carries;
 mod cmake;
+mod compose;
 mod foreign;
 mod implant;
 mod kernel;
@@ -103,10 +104,19 @@ const MAX_LINES: usize = 2048;
 /// nothing. Nothing at all where the file is none that is run.
 pub(crate) fn file(name: &str, text: &str, context: &Context) -> Inspection {
     let mut out = of_kind(name, text, context);
+    if let Some((language, recipes)) = make::of_language(text).filter(|_| is_makefile(name)) {
+        out.absorb(Inspection { unknowns: Vec::new(), ..crate::code::code(language, &recipes, context) });
+    }
     if let Some((kind, message)) = implant::of(name, text) {
         out.find(kind, None, message);
     }
     out
+}
+
+/// Whether `make` reads a file of this name without being told.
+fn is_makefile(name: &str) -> bool {
+    let last = name.rsplit('/').next().unwrap_or(name);
+    matches!(last, "Makefile" | "makefile" | "GNUmakefile")
 }
 
 /// A file of Bats as the shell reads it: each test is a block (bats(7)).
@@ -279,7 +289,8 @@ pub(crate) fn embedded(name: &str, text: &str) -> Option<String> {
         "crontab" => lines(&scheduled),
         _ if ["/cron.d/", "/crontabs/", "/etc/crontab"].iter().any(|place| lower.contains(place)) => lines(&scheduled),
         _ if last.ends_with(".yml") || last.ends_with(".yaml") => {
-            let lines: Vec<String> = workflow::of_workflow(text).into_iter().chain(playbook::lines(text)).collect();
+            let of_workflow = workflow::of_workflow(text).into_iter();
+            let lines: Vec<String> = of_workflow.chain(playbook::lines(text)).chain(compose::lines(text)).collect();
             (!lines.is_empty()).then(|| lines.join("\n"))
         }
         _ => None,
@@ -371,6 +382,7 @@ impl Machine<'_> {
         self.judge_registries(name, text);
         self.judge_settings(name, text);
         self.judge_helper(name, text);
+        self.judge_composition(name, text);
         if let Some((kind, message)) = implant::of(name, text) {
             self.find(kind, message);
         }
@@ -436,6 +448,7 @@ impl Machine<'_> {
 
     /// The texts of a project that a tool of this name runs where it is started, as far as they are known: its recipes, its scripts.
     pub(crate) fn project_texts(&mut self, base: &str, rest: &[Word]) {
+        self.runs_manifests(base, rest);
         let makes = matches!(base, "make" | "gmake" | "bmake");
         let names: &[&str] = match base {
             "make" | "gmake" | "bmake" => &["Makefile", "makefile", "GNUmakefile"],
@@ -481,15 +494,18 @@ impl Machine<'_> {
 
     /// Recipes that another program than a shell reads.
     pub(crate) fn judge_shell_of_recipes(&mut self, text: &str) {
-        let Some(shell) = make::shell(text) else { return };
-        let usual = ["sh", "bash", "dash", "zsh", "ksh"];
-        let program = shell.split_whitespace().next().unwrap_or("");
-        if usual.contains(&program.rsplit('/').next().unwrap_or(program)) {
-            return;
+        for flags in make::flags(text) {
+            // What stands before a recipe is a part of the line: `.SHELLFLAGS := -c 'run; :' --`.
+            let inner = crate::shell::shell(&format!("sh {} :", flags.replace("$$", "$")), self.context);
+            self.absorb_grave(inner);
         }
-        self.find(FindingKind::LoadsCode, format!("SHELL={shell} decides what runs the recipes"));
-        if let Some(language) = crate::program::language_of(&format!("#!{shell}")) {
-            let inner = crate::code::code(language, &make::recipes(text), self.context);
+        for shell in make::shells(text) {
+            if crate::program::language_of(&format!("#!{shell}")) != Some(Language::Shell) {
+                self.find(FindingKind::LoadsCode, format!("SHELL={shell} decides what runs the recipes"));
+            }
+        }
+        if let Some((language, recipes)) = make::of_language(text) {
+            let inner = crate::code::code(language, &recipes, self.context);
             self.absorb_grave(inner);
         }
     }

@@ -1,9 +1,10 @@
 //! Variables of makefiles, as far as they are texts, and the program that reads their recipes (GNU make manual, "How to Use
 //! Variables", "Choosing the Shell").
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::bounded::Bounded as _;
+use crate::code::Language;
 use crate::machine::Word;
 
 /// How far a variable's value may name others.
@@ -14,6 +15,9 @@ const MAX_VALUES: usize = 4096;
 
 /// The longest that a line of a recipe becomes, in bytes.
 const MAX_LINE: usize = 16 * 1024;
+
+/// The most values of a shell that are looked at.
+const MAX_SHELLS: usize = 16;
 
 /// The text with what the words of a command give to variables: that holds against what the text says itself.
 pub(crate) fn given(text: &str, words: &[Word]) -> String {
@@ -26,9 +30,25 @@ pub(crate) fn given(text: &str, words: &[Word]) -> String {
     out
 }
 
-/// What reads the recipes, where the text says so.
-pub(crate) fn shell(text: &str) -> Option<String> {
-    definitions(text).get("SHELL").cloned()
+/// What reads the recipes, where the text says so: for all of them, or for those of one target (`tidy: SHELL := perl`).
+pub(crate) fn shells(text: &str) -> BTreeSet<String> {
+    let known = definitions(text);
+    let mut left = MAX_VALUES;
+    let values = assigned(text).filter(|(name, _)| name.rsplit([':', ' ']).next() == Some("SHELL")).at_most(MAX_SHELLS);
+    values.into_iter().map(|(_, value)| expanded(&value, &known, 0, &mut left)).collect()
+}
+
+/// What the shell is given before each recipe, where the text says so.
+pub(crate) fn flags(text: &str) -> BTreeSet<String> {
+    let values = assigned(text).filter(|(name, _)| name.rsplit([':', ' ']).next() == Some(".SHELLFLAGS"));
+    values.map(|(_, value)| value).at_most(MAX_SHELLS).collect()
+}
+
+/// The recipes as a language reads them that is no shell's, where one of the text's own is given them: `SHELL := /usr/bin/perl`.
+pub(super) fn of_language(text: &str) -> Option<(Language, String)> {
+    let named = |shell: &String| crate::program::language_of(&format!("#!{shell}"));
+    let language = shells(text).iter().filter_map(named).find(|language| *language != Language::Shell)?;
+    Some((language, recipes(text)))
 }
 
 /// The recipes as the shell is given them.
@@ -77,13 +97,17 @@ fn is_name(name: &str) -> bool {
 
 /// The variables that are given a text; the last one holds.
 fn definitions(text: &str) -> BTreeMap<String, String> {
-    let given = |line: &str| {
+    assigned(text).filter(|(name, _)| is_name(name)).at_most(256).collect()
+}
+
+/// What stands before and behind the sign of each definition: `tidy: SHELL` and `/bin/sh`.
+fn assigned(text: &str) -> impl Iterator<Item = (String, String)> {
+    text.lines().filter_map(|line| {
         let (name, value) = line.split_once('=').filter(|_| !line.starts_with('\t'))?;
         let name = name.trim().trim_end_matches([':', '?', '!']).trim_end();
         let name = name.strip_prefix("export ").unwrap_or(name).trim();
-        is_name(name).then(|| (name.to_owned(), value.trim().to_owned()))
-    };
-    text.lines().filter_map(given).at_most(256).collect()
+        Some((name.to_owned(), value.trim().to_owned()))
+    })
 }
 
 /// A line with the values of its variables; what is defined nowhere comes from the environment.
@@ -130,7 +154,7 @@ fn expanded(line: &str, known: &BTreeMap<String, String>, depth: usize, left: &m
 
 #[cfg(test)]
 mod tests {
-    use super::{given, recipes, shell};
+    use super::{given, recipes, shells};
     use crate::machine::Word;
 
     #[test]
@@ -143,6 +167,7 @@ mod tests {
         let nothing = "D =\nC = $(D)$(D)\nB = $(C)$(C)\n".replace("$(C)$(C)", &"$(C)".repeat(5000));
         let rest = recipes(&format!("{nothing}all:\n\techo $(B)\n"));
         assert!(rest.contains("${C}") || rest.contains("${D}"), "what was not put in stays open");
-        assert_eq!(shell("SHELL = /usr/bin/perl\n").as_deref(), Some("/usr/bin/perl"));
+        let text = "SHELL = /bin/sh\nP := perl\nfmt: export SHELL := $(P)\nMYSHELL=/x\nfmt:\n\tSHELL=/y run\n";
+        assert_eq!(shells(text).into_iter().collect::<Vec<_>>(), ["/bin/sh", "perl"]);
     }
 }

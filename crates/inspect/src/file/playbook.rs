@@ -236,7 +236,7 @@ fn is_name(name: &str) -> bool {
 }
 
 /// A value as one word; what is filled in later is left open.
-fn quoted(value: &str) -> String {
+pub(super) fn quoted(value: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '.' | '_' | '-' | '~' | ',' | ' ' | ':' | '@');
     if value.contains("{{") || (!value.contains(' ') && value.chars().all(plain)) {
         return value.to_owned();
