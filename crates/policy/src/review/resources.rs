@@ -15,6 +15,7 @@ use crate::deployment::{Deployment, SecrecyLevel, Standing, is_path_kind};
 use crate::effects::{self, Arg, By, Touch};
 use crate::facts::PathKind;
 use crate::hosts::Reach;
+use crate::lists::has;
 use crate::paths::{self, Seen};
 use crate::policy::Use;
 
@@ -37,6 +38,10 @@ const SYSTEM: [&str; 12] = [
 /// The end of a whole database is a person's to decide where the goal orders it and speaks of that database: a block anywhere else.
 pub(super) fn as_wanted(request: &Request<'_>, prepared: &Prepared<'_>, finding: &Reason) -> Reason {
     let mut reason = finding.clone();
+    if finding.code == Code::ResourceCatastrophic && reaches_production(prepared) {
+        reason.decision = Decision::Block;
+        return reason;
+    }
     let is_database =
         finding.code == Code::ResourceCatastrophic && prepared.derived.databases.contains(&finding.message);
     // A table of it is less than the database.
@@ -116,6 +121,17 @@ pub(super) fn as_wanted(request: &Request<'_>, prepared: &Prepared<'_>, finding:
         reason.decision = Decision::Allow;
     }
     reason
+}
+
+/// Whether a line has a place or a machine of production, by a part of its name, of which the goal has no word: `infra/prod`,
+/// `pg-live-2.example`. What a line leaves out is none: `!= prod`, `-v prod`.
+fn reaches_production(prepared: &Prepared<'_>) -> bool {
+    const PRODUCTION: &str = "prod production live";
+    let marks = |c: char| c.is_whitespace() || "'\"`;&|()<>{}".contains(c);
+    let of_production = |word: &str| word.split(|c: char| !c.is_alphanumeric()).any(|part| has(PRODUCTION, part));
+    let leaves_out = |text: &str| ["!=", " -v", "-not", "! -", "case "].iter().any(|sign| text.contains(sign));
+    let reached = |text: &str| !leaves_out(text) && text.split(marks).any(of_production);
+    !prepared.goal.speak_of(PRODUCTION) && prepared.texts().any(reached)
 }
 
 /// Whether a finding is that somebody may log in or rule, on another machine as well, of which the goal does not speak.

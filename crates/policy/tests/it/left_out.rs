@@ -223,3 +223,21 @@ fn a_check_that_nobody_waits_for_may_only_show() {
         "rm -rf docs"
     ));
 }
+
+#[test]
+fn kinds_of_files_that_a_slash_joins_are_each_meant() {
+    let find = |kinds: &str| format!("find . -type f \\( {kinds} \\) -delete");
+    let goal = "Delete the *.tmp/*.part files in the workspace";
+    assert_eq!(line(goal, &find("-name '*.tmp' -o -name '*.part'")), Allow);
+    assert_eq!(line(goal, &find("-name '*.tmp' -o -name '*.rs'")), Ask, "another kind");
+}
+
+#[test]
+fn the_end_of_something_of_production_is_nobodys_to_ask_about_where_the_goal_has_no_word_of_it() {
+    let goal = "Tear down the preview environment in stacks/preview/mr-12";
+    let each = |folders: &str| format!("for d in {folders}; do terraform -chdir=\"$d\" destroy -auto-approve; done");
+    assert_eq!(line(goal, &each("stacks/preview/mr-12 stacks/prod-us")), Decision::Block, "a place of production");
+    assert_eq!(line(goal, &each("stacks/preview/mr-12 stacks/preview/mr-13")), Ask, "none that is known");
+    let goal = "Tear down the production environment in stacks/prod-us";
+    assert_eq!(line(goal, &each("stacks/prod-us")), Ask, "the one that the goal names");
+}

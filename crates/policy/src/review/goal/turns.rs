@@ -109,7 +109,14 @@ pub(super) fn plainer(mut text: String) -> String {
             from = end;
         }
     }
-    text
+    kinds_apart(&text)
+}
+
+/// Kinds of files that a slash joins are no path, and stand where they stood: "*.orig/*.rej".
+fn kinds_apart(text: &str) -> String {
+    let joined = |word: &str| word.contains("/*.") && word.split('/').all(|kind| kind.starts_with("*."));
+    let apart = |word: &str| if joined(word) { word.replace('/', " ") } else { word.to_owned() };
+    text.split(' ').map(apart).collect::<Vec<_>>().join(" ")
 }
 
 /// What may be done with what can go.
