@@ -180,6 +180,13 @@ impl Machine<'_> {
                 }
                 "-printf" => {
                     let format = expression.get(i).and_then(Word::constant);
+                    // The folder of each file that is called so (find(1), "-printf").
+                    if matches!(format, Some("%h\\n" | "%h\\0" | "%h\n")) && !name.names.is_empty() {
+                        let out = self.on_found(&roots, filtered, &name, &[Word::text("dirname"), Word::text("{}")]);
+                        printed = Some(printed.unwrap_or_else(Stream::empty).then(out));
+                        i += 1;
+                        continue;
+                    }
                     whole &= matches!(format, Some("%p\\n" | "%p\\0" | "%p\n" | "%p "));
                     i += 1;
                 }
@@ -375,10 +382,7 @@ fn only_names(expression: &[Word]) -> Vec<String> {
         return Vec::new();
     }
     // Every way must name something.
-    let ways = either.split(|word| matches!(*word, "-o" | "-or")).map(|way| match way {
-        ["-name", name] | ["-type", _, "-name", name] | ["-name", name, "-type", _] => speaking(name),
-        _ => None,
-    });
+    let ways = either.split(|word| matches!(*word, "-o" | "-or")).map(name_of_way);
     let named: Option<Vec<String>> = ways.collect();
     if let Some(named) = named.filter(|named| !either.is_empty() && !named.is_empty() && named.len() <= MAX_NAMES) {
         return named;
@@ -389,6 +393,21 @@ fn only_names(expression: &[Word]) -> Vec<String> {
     });
     let name = names.next().and_then(speaking).filter(|_| either.is_empty());
     name.filter(|_| names.next().is_none()).into_iter().collect()
+}
+
+/// The name that one of several ways asks for, beside tests that only narrow it: `-type d -name .cache -prune`.
+fn name_of_way(way: &[&str]) -> Option<String> {
+    let mut name = None;
+    let mut rest = way.iter();
+    while let Some(word) = rest.next() {
+        match *word {
+            "-name" if name.is_none() => name = speaking(rest.next()?),
+            "-type" | "-size" | "-mtime" | "-mmin" => drop(rest.next()?),
+            "-prune" | "-empty" | "-a" | "-and" => {}
+            _ => return None,
+        }
+    }
+    name
 }
 
 /// A name with a letter in it: one of signs alone matches anything.
