@@ -36,6 +36,7 @@ mod passing;
 mod placed;
 mod printed;
 mod proxies;
+mod reached;
 mod reading;
 mod registries;
 mod removed;
@@ -256,6 +257,7 @@ impl Machine<'_> {
         self.judge_tools(base, rest);
         self.judge_sources(base, rest);
         self.judge_proxies(base, rest);
+        self.judge_reached(base, rest);
         self.git_settings(base, rest);
         self.project_texts(base, rest);
         self.configured(base, rest);

@@ -2,9 +2,9 @@
 //! they are given of the machine, manifests that a cluster runs.
 
 use countersign_inspect::FindingKind;
-use countersign_plan::tool::Effect;
+use countersign_plan::tool::{Effect, TargetKind};
 
-use crate::seen::{all, has, none, touches};
+use crate::seen::{all, has, inspect, none, touches};
 
 /// A composition with one service that has these lines.
 fn composed(lines: &str) -> String {
@@ -86,4 +86,56 @@ fn a_manifest_that_a_cluster_is_told_to_run_is_run() {
     assert!(has(&pod(fetched, "kubectl create --filename=job.yaml"), FindingKind::DownloadAndExecute));
     assert!(!has(&pod(fetched, "kubectl diff -f job.yaml"), FindingKind::DownloadAndExecute));
     assert!(!has(&pod("psql -c \"select 1\"", "kubectl apply -f job.yaml"), FindingKind::DownloadAndExecute));
+}
+
+#[test]
+fn whom_the_environment_names_is_reached_by_what_the_project_runs() {
+    let reached = |line: &str, host: &str| touches(line, Effect::Update, host);
+    assert!(reached("BASE_URL=https://shop.company.com npx playwright test e2e/pay.spec.ts", "shop.company.com:443"));
+    assert!(reached(
+        "export DATABASE_URL=postgres://app:x@pg-1.company.com:5432/app; npm test",
+        "pg-1.company.com:5432"
+    ));
+    assert!(reached("env API_URL=https://api.company.com:8443/v1 pytest -q", "api.company.com:8443"));
+    for line in [
+        "BASE_URL=http://localhost:3000 npx playwright test",
+        "DATABASE_URL=postgres://app:x@db:5432/app npm test",
+        "BASE_URL=https://shop.company.com npm run build",
+        "PUBLIC_URL=https://shop.company.com npm start",
+        "API_URL=https://api.company.com; pytest -q",
+        "API_URL=https://api.company.test pytest -q",
+        "DOCS=https://api.company.com echo hello",
+    ] {
+        let host = |touch: &countersign_plan::inspection::Touch| touch.kind == TargetKind::Host;
+        assert!(!inspect(line).touches.iter().any(host), "{line}: {:#?}", inspect(line).touches);
+    }
+}
+
+#[test]
+fn what_each_of_several_ways_calls_is_all_that_is_found() {
+    let line = "find srv/web \\( -type d -name .cache -prune -o -type f -name 'dump*.txt' -size +1k \\) -print0 | xargs -0 rm -rf --";
+    assert!(touches(line, Effect::Delete, "/home/user/project/srv/web/**/.cache"), "{:#?}", inspect(line).touches);
+    assert!(touches(line, Effect::Delete, "/home/user/project/srv/web/**/dump*.txt"));
+    assert!(!touches(line, Effect::Delete, "/home/user/project/srv/web/**"));
+    for open in ["-name .cache -o -type f", "-name .cache -o -not -name a", "-name .cache , -type f"] {
+        let line = format!("find srv/web \\( {open} \\) -print0 | xargs -0 rm -rf --");
+        assert!(
+            touches(&line, Effect::Delete, "/home/user/project/srv/web/**"),
+            "{line}: {:#?}",
+            inspect(&line).touches
+        );
+    }
+}
+
+#[test]
+fn the_folder_of_what_is_found_lies_where_it_was_found() {
+    let each = |find: &str, act: &str| format!("for d in $({find} | sort -u); do {act} \"$d\"; done");
+    let named = "find libs -name '*.proto' -not -path '*/vendor/*' -printf '%h\\n'";
+    assert!(inspect(&each(named, "ls")).unknowns.is_empty(), "{:#?}", inspect(&each(named, "ls")));
+    assert!(touches(&each(named, "rm -r"), Effect::Delete, "/home/user/project/libs/**"));
+    for open in
+        ["find libs -printf '%h\\n'", "find libs -name '*.proto' -printf '%h%f\\n'", "find libs -printf '%l\\n'"]
+    {
+        assert!(!inspect(&each(open, "rm -r")).unknowns.is_empty(), "{open}");
+    }
 }
