@@ -104,19 +104,13 @@ const MAX_LINES: usize = 2048;
 /// nothing. Nothing at all where the file is none that is run.
 pub(crate) fn file(name: &str, text: &str, context: &Context) -> Inspection {
     let mut out = of_kind(name, text, context);
-    if let Some((language, recipes)) = make::of_language(text).filter(|_| is_makefile(name)) {
+    if let Some((language, recipes)) = make::of_language(text).filter(|_| make::is_makefile(name)) {
         out.absorb(Inspection { unknowns: Vec::new(), ..crate::code::code(language, &recipes, context) });
     }
     if let Some((kind, message)) = implant::of(name, text) {
         out.find(kind, None, message);
     }
     out
-}
-
-/// Whether `make` reads a file of this name without being told.
-fn is_makefile(name: &str) -> bool {
-    let last = name.rsplit('/').next().unwrap_or(name);
-    matches!(last, "Makefile" | "makefile" | "GNUmakefile")
 }
 
 /// A file of Bats as the shell reads it: each test is a block (bats(7)).
@@ -489,24 +483,6 @@ impl Machine<'_> {
                     }
                 }
             }
-        }
-    }
-
-    /// Recipes that another program than a shell reads.
-    pub(crate) fn judge_shell_of_recipes(&mut self, text: &str) {
-        for flags in make::flags(text) {
-            // What stands before a recipe is a part of the line: `.SHELLFLAGS := -c 'run; :' --`.
-            let inner = crate::shell::shell(&format!("sh {} :", flags.replace("$$", "$")), self.context);
-            self.absorb_grave(inner);
-        }
-        for shell in make::shells(text) {
-            if crate::program::language_of(&format!("#!{shell}")) != Some(Language::Shell) {
-                self.find(FindingKind::LoadsCode, format!("SHELL={shell} decides what runs the recipes"));
-            }
-        }
-        if let Some((language, recipes)) = make::of_language(text) {
-            let inner = crate::code::code(language, &recipes, self.context);
-            self.absorb_grave(inner);
         }
     }
 

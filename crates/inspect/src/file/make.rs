@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::bounded::Bounded as _;
 use crate::code::Language;
-use crate::machine::Word;
+use crate::inspection::FindingKind;
+use crate::machine::{Machine, Word};
 
 /// How far a variable's value may name others.
 const MAX_DEPTH: usize = 4;
@@ -150,6 +151,32 @@ fn expanded(line: &str, known: &BTreeMap<String, String>, depth: usize, left: &m
     }
     out.push_str(rest);
     out
+}
+
+impl Machine<'_> {
+    /// Recipes that another program than a shell reads.
+    pub(crate) fn judge_shell_of_recipes(&mut self, text: &str) {
+        for flags in flags(text) {
+            // What stands before a recipe is a part of the line: `.SHELLFLAGS := -c 'run; :' --`.
+            let inner = crate::shell::shell(&format!("sh {} :", flags.replace("$$", "$")), self.context);
+            self.absorb_grave(inner);
+        }
+        for shell in shells(text) {
+            if crate::program::language_of(&format!("#!{shell}")) != Some(Language::Shell) {
+                self.find(FindingKind::LoadsCode, format!("SHELL={shell} decides what runs the recipes"));
+            }
+        }
+        if let Some((language, recipes)) = of_language(text) {
+            let inner = crate::code::code(language, &recipes, self.context);
+            self.absorb_grave(inner);
+        }
+    }
+}
+
+/// Whether `make` reads a file of this name without being told.
+pub(super) fn is_makefile(name: &str) -> bool {
+    let last = name.rsplit('/').next().unwrap_or(name);
+    matches!(last, "Makefile" | "makefile" | "GNUmakefile")
 }
 
 #[cfg(test)]
