@@ -33,6 +33,7 @@ mod started;
 mod statistics;
 mod stored;
 mod sums;
+mod unread;
 mod words;
 
 pub(crate) use composed::texts_of;

@@ -7,6 +7,7 @@ mod foreign;
 mod implant;
 mod kernel;
 pub(crate) mod make;
+mod named;
 pub(crate) mod playbook;
 mod project;
 mod recipes;
@@ -285,7 +286,11 @@ pub(crate) fn embedded(name: &str, text: &str) -> Option<String> {
         _ if last.ends_with(".yml") || last.ends_with(".yaml") => {
             let of_workflow = workflow::of_workflow(text).into_iter();
             let lines: Vec<String> = of_workflow.chain(playbook::lines(text)).chain(compose::lines(text)).collect();
+            let lines = [lines, named::of_yaml(text)].concat();
             (!lines.is_empty()).then(|| lines.join("\n"))
+        }
+        _ if last.ends_with(".nf") || last.ends_with(".config") => {
+            Some(named::of_nextflow(text)).filter(|lines| !lines.is_empty()).map(|lines| lines.join("\n"))
         }
         _ => None,
     }

@@ -16,6 +16,7 @@ mod direction;
 mod edits;
 mod flow;
 mod goal;
+mod jobs;
 mod judge;
 mod leaving;
 mod lever;

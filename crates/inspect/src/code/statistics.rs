@@ -462,6 +462,7 @@ impl Machine<'_> {
         }
         if !self.computes(text) {
             self.unknown(UnknownKind::Code, Effect::Execute, format!("code of `{}` is not analysed", self.by));
+            self.named_by_code(&spelled);
         }
     }
 

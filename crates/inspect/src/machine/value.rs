@@ -29,6 +29,13 @@ pub(crate) enum Part {
     Hole { name: String, many: bool },
 }
 
+/// Whether a part is a number that only a run shows.
+fn is_number(part: &Part) -> bool {
+    const NUMBERS: &[&str] =
+        &["a number", "?", "#", "!", "RANDOM", "SECONDS", "LINENO", "UID", "EUID", "PPID", "BASHPID", "EPOCHSECONDS"];
+    matches!(part, Part::Hole { name, .. } if NUMBERS.contains(&name.as_str()))
+}
+
 impl Word {
     pub(crate) fn text(text: impl Into<String>) -> Self {
         let text = text.into();
@@ -135,14 +142,21 @@ impl Word {
 
     /// The word with any text in the place of numbers that only a run shows, where there is text beside them and no other hole.
     pub(crate) fn numbers_as_pattern(&self) -> Option<Self> {
-        const NUMBERS: &[&str] =
-            &["number", "?", "#", "!", "RANDOM", "SECONDS", "LINENO", "UID", "EUID", "PPID", "BASHPID", "EPOCHSECONDS"];
-        let number = |part: &Part| matches!(part, Part::Hole { name, .. } if NUMBERS.contains(&name.as_str()));
+        let number = is_number;
         let hole = |part: &Part| matches!(part, Part::Hole { .. });
         let any = self.parts.iter().any(number) && self.parts.iter().all(|part| !hole(part) || number(part));
         let beside = self.parts.iter().any(|part| matches!(part, Part::Text(text) if text.len() > 2));
         let one = |part: &Part| if number(part) { Part::Glob('*') } else { part.clone() };
         (any && beside).then(|| Self { parts: self.parts.iter().map(one).collect() })
+    }
+
+    /// Its text with some number in the place of each that only a run shows, where nothing else is open: `$((a+1)),$((b))p`.
+    pub(crate) fn with_numbers(&self) -> Option<String> {
+        let one = |part: &Part| match part {
+            Part::Text(text) => Some(text.clone()),
+            _ => is_number(part).then(|| "1".to_owned()),
+        };
+        self.parts.iter().map(one).collect()
     }
 
     /// The word with any text in the place of what only a run shows, where it is known where the name begins and that it ends as what

@@ -9,7 +9,7 @@ impl Machine<'_> {
     /// A script of `sed`.
     pub(crate) fn sed(&mut self, word: &Word) {
         // A day or a time in it is no command, wherever it could not be one.
-        let script = word.constant().map(str::to_owned).or_else(|| {
+        let script = word.constant().map(str::to_owned).or_else(|| word.with_numbers()).or_else(|| {
             let shown = word.shown();
             let acts = |sign: &str| {
                 let commands = sed_commands(&shown.replace('*', sign)).into_iter();

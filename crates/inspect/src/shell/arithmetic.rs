@@ -22,7 +22,7 @@ impl Machine<'_> {
         let expr = if expr.contains(['$', '`']) {
             match self.here_document(expr).known() {
                 Some(text) => text,
-                None => return Word::hole("number"),
+                None => return Word::hole("a number"),
             }
         } else {
             expr.to_owned()
@@ -39,7 +39,7 @@ impl Machine<'_> {
         }
         match constant(&expr) {
             Some(n) => Word::text(n.to_string()),
-            None => Word::hole("number"),
+            None => Word::hole("a number"),
         }
     }
 

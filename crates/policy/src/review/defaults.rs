@@ -350,7 +350,13 @@ fn is_rebuilt(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> 
         let made = prepared.derived.touches.iter().any(again);
         made && prepared.goal.name(inside) && prepared.goal.speak_of(goal::MAKING)
     };
-    is_product(inside) && (prepared.goal.speak_of(goal::REBUILDING) || filled())
+    // `rm -rf dist && python -m build`, where the goal has it built.
+    let builds = || {
+        has("dist build target .next .nuxt _build _site", inside)
+            && prepared.goal.speak_of("build packag compil bundl")
+            && prepared.derived.called.iter().any(|program| has(BUILDERS, program))
+    };
+    is_product(inside) && (prepared.goal.speak_of(goal::REBUILDING) || filled() || builds())
 }
 
 /// A path as it is called in its workspace.
@@ -358,6 +364,9 @@ pub(super) fn below_workspace<'a>(request: &Request<'_>, path: &'a str) -> &'a s
     let below = |root: &String| path.strip_prefix(root.as_str()).and_then(|rest| rest.strip_prefix('/'));
     request.deployment.workspace().iter().find_map(below).unwrap_or(path)
 }
+
+/// Programs that build a project.
+const BUILDERS: &str = "python python3 npm npx pnpm yarn bun cargo make go mvn gradle gradlew cmake ninja hatch poetry flit uv dotnet sphinx-build mkdocs hugo";
 
 /// Folders and endings of what builds, tests and tools leave behind, as the projects' own ignore files name them.
 const PRODUCTS: &str = "target build builds dist out output outputs bin obj node_modules bower_components __pycache__ .cache cache \
@@ -421,9 +430,14 @@ fn is_tidied(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> b
 fn takes_the_younger(prepared: &Prepared<'_>) -> bool {
     let args = &prepared.given;
     let line = args.to_string();
+    // `find X -delete -mtime +30` has removed them before it looks how old they are (find(1), "-delete").
+    let first =
+        |test: &str| line.find("-delete").is_some_and(|at| line.get(at..).is_some_and(|rest| rest.contains(test)));
+    let late =
+        ["-mtime", "-mmin", "-ctime", "-newer"].iter().any(|test| first(test) && line.matches("-delete").count() == 1);
     let younger = ["-mtime -", "-mmin -", "-ctime -", "-atime -", "-mtime\",\"-", "-mmin\",\"-"];
     let other_way = ["! -mtime", "-not -mtime", "! -mmin", "-not -mmin"];
-    younger.iter().any(|test| line.contains(test)) && !other_way.iter().any(|test| line.contains(test))
+    late || younger.iter().any(|test| line.contains(test)) && !other_way.iter().any(|test| line.contains(test))
 }
 
 /// Whether a line of `find` says by their names which files it means, and not only which it does not (find(1), "-name").

@@ -14,7 +14,7 @@ use super::prepare::Prepared;
 use super::scope::StepScope;
 use super::totals::{self, Total, Totals};
 use super::{
-    Request, apart, around, awaited, below, carried, checks, direction, edits, goal, leaving, lever, likeness,
+    Request, apart, around, awaited, below, carried, checks, direction, edits, goal, jobs, leaving, lever, likeness,
     loosened, packages, repository, resources, rewritten, served, sources, structure, threats, twice, undoing, vouched,
 };
 use crate::condition::Scope;
@@ -88,6 +88,8 @@ pub(super) fn step(view: &View<'_, '_>, i: usize) -> Judged {
         judged.reasons.extend(goal::mixed_up(prepared));
         judged.reasons.extend(goal::for_another(steps, i));
         judged.reasons.extend(twice::check(steps, i));
+        judged.reasons.extend(jobs::check(prepared));
+        judged.reasons.extend(twice::all_of_some(steps, i));
         judged.reasons.extend(twice::as_told(request, steps, i));
         judged.reasons.extend(goal::beyond_a_look(request, prepared));
         judged.reasons.extend(goal::only_spoken_of(prepared));

@@ -36,10 +36,12 @@ pub(super) fn order(steps: &[Prepared<'_>]) -> Vec<Reason> {
             let picks = |by: &Prepared<'_>| {
                 by.derived.called.iter().any(|program| program == "find") || by.list("args").first() == Some(&"clean")
             };
+            // `find DIR -type f -delete` takes files alone, and how many are left may be counted.
+            let files = |by: &Prepared<'_>| by.text("command").is_some_and(|line| line.contains("-type f"));
             if let Some((by, lost)) = lost
                 && !makes
                 && touch.effect != Effect::Delete
-                && !((lost.pattern || picks(by)) && lists_only(step, touch))
+                && !((lost.pattern || picks(by)) && lists_only(step, touch, files(by)))
             {
                 let message = format!("{} comes before a step that still needs it", lost.effect);
                 let message =
@@ -61,11 +63,14 @@ pub(super) fn order(steps: &[Prepared<'_>]) -> Vec<Reason> {
 }
 
 /// Whether a step only lists a folder, which is there when what lay in it is gone, or measures it with du(1).
-fn lists_only(step: &Prepared<'_>, touch: &Touch) -> bool {
+fn lists_only(step: &Prepared<'_>, touch: &Touch, counts: bool) -> bool {
     let listed = touch.kind == TargetKind::Directory && !step.has_effect();
     let changes = || step.derived.touches.iter().any(|t| t.by != By::View && t.changes());
     let called = &step.derived.called;
-    let measured = !called.is_empty() && called.iter().all(|program| has("du ls find tree stat true", program));
+    let measured = !called.is_empty()
+        && called
+            .iter()
+            .all(|program| has("du ls find tree stat true", program) || (counts && has("wc sort head tail", program)));
     touch.effect == Effect::Read && (listed || (measured && !changes()))
 }
 

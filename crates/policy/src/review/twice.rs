@@ -1,5 +1,6 @@
 //! What is done twice to one thing where the goal names as many things as there are acts: "pay RG-311 and RG-312".
 
+use countersign_plan::tool::Effect;
 use countersign_plan::verdict::{Code, Reason};
 use serde_json::Value;
 
@@ -32,6 +33,25 @@ pub(super) fn check(steps: &[Prepared<'_>], i: usize) -> Option<Reason> {
     })?;
     let message = format!("`{}` would take {thing} twice, and the goal names {left} too", step.step.action);
     Some(Reason::ask(Code::GoalUnasked, message).fix("take each thing that the goal names once"))
+}
+
+/// A payment of each of those that the goal names, where it wants only some of them paid: "pay only what hasn't been paid".
+pub(super) fn all_of_some(steps: &[Prepared<'_>], i: usize) -> Option<Reason> {
+    let step = steps.get(i).filter(|step| step.goal.takes_only_some())?;
+    let pays = |step: &Prepared<'_>| step.derived.touches.iter().any(|touch| touch.effect == Effect::Pay);
+    let last = !steps.iter().skip(i + 1).any(pays);
+    let things = |step: &Prepared<'_>| step.texts().map(|text| fold(text).into_owned()).collect::<Vec<_>>();
+    let own = things(step);
+    let kind = own.iter().filter(|_| last && pays(step)).find_map(|thing| kind(thing))?;
+    let mut named: Vec<&str> = step.goal.tokens().filter(|named| self::kind(named) == Some(kind)).collect();
+    named.dedup();
+    let taken =
+        |named: &&str| steps.iter().filter(|step| pays(step)).any(|step| things(step).iter().any(|own| own == named));
+    if named.len() < 2 || !named.iter().all(taken) {
+        return None;
+    }
+    let message = format!("the goal wants only some of {} paid, and the plan pays all of them", named.join(", "));
+    Some(Reason::ask(Code::GoalUnasked, message).fix("look which are meant, and pay those"))
 }
 
 /// What a text from outside wants as well, done by the tool that does it for what the goal names: his statement, "and hers too, please".

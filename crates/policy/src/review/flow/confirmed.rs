@@ -367,7 +367,10 @@ fn is_addressed<'n>(wishes: &goal::Wishes, nodes: impl Iterator<Item = &'n flow:
     let mut nodes = nodes.peekable();
     let addressed = |node: &flow::Node| {
         let Kind::Grounded(flow::Ground::Goal { from, .. }) = node.kind else { return false };
-        let before = wishes.before(from).find(|word| !matches!(*word, "the" | "and" | "a"));
+        // "A summary for the leads (#desk-leads)"
+        let bracketed = wishes.is_bracketed(from);
+        let leads = |word: &&str| !bracketed || matches!(*word, "to" | "for" | "tell");
+        let before = wishes.before(from).take(5).filter(leads).find(|word| !matches!(*word, "the" | "and" | "a"));
         before.is_some_and(|word| match word {
             // "… and the same to #sales": outside of a question this can only be whom it is for.
             "to" | "let" | "cc" | "into" => acts || !wishes.is_asked_at(from),

@@ -180,6 +180,11 @@ pub(super) fn of(goal: &Goal) -> Vec<Ban> {
                 if things.is_empty() && passive {
                     things.extend(all_named_before(goal, words, i));
                 }
+                // "Check the files in raw/ and report broken ones, do not touch them"
+                if things.is_empty() && *act == Act::Change && has("them these those", next) && asks_for_a_report(words)
+                {
+                    things.extend(all_named_before(goal, words, i));
+                }
                 if things.is_empty() && asked && !all && !none {
                     let Some(first) = named_before(goal, words, i) else { continue };
                     things.push(first);
@@ -214,7 +219,7 @@ pub(super) fn of(goal: &Goal) -> Vec<Ban> {
         match (word.text.as_str(), next(1)) {
             ("read", "only")
             | ("dry", "run")
-            | ("only" | "just", "explain" | "look" | "looking" | "read" | "reading" | "show" | "describe")
+            | ("only" | "just", "explain" | "look" | "looking" | "read" | "reading" | "review" | "show" | "describe")
                 // "Do a dry run of X" is one; "python3 x.py --dry-run" is how it is done.
                 if !word.within
                     && (!asks() || (word.text == "dry" && next(1) == "run" && !goal.text.contains("--dry-run"))) =>
@@ -495,6 +500,11 @@ fn makes(goal: &Goal, words: &[Word], name: &str) -> bool {
     let named = words.iter().find(|word| token(&goal.text, word.at) == name);
     let made = |word: &Word| word.orders() && has("add write create make put generate", &word.text);
     named.is_some_and(|named| words.iter().any(|word| word.clause == named.clause && word.at < named.at && made(word)))
+}
+
+/// Whether something is to be reported or listed.
+fn asks_for_a_report(words: &[Word]) -> bool {
+    words.iter().any(|word| word.orders() && word.is("report list writ note summar"))
 }
 
 /// Where "leave … alone" ends that begins at word `i`.

@@ -61,6 +61,11 @@ impl Wishes {
         words.windows(2).any(here) && !words.iter().any(|word| has(ELSEWHERE, &word.text))
     }
 
+    /// Whether what stands there is what brackets name: "for the leads (#desk-leads)".
+    pub(in crate::review) fn is_bracketed(&self, at: usize) -> bool {
+        self.read.text.get(..at).is_some_and(|before| before.trim_end_matches('#').ends_with('('))
+    }
+
     /// Whether it wants nothing beside what it says.
     pub(in crate::review) fn is_closed(&self) -> bool {
         CLOSING.iter().any(|end| self.read.text.contains(end))

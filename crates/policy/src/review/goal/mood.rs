@@ -95,7 +95,10 @@ struct Part<'g> {
 
 fn plain(words: &[&str]) -> String {
     let mut said = String::from(" ");
-    for word in words.iter().filter(|word| !has(FILLING, word)) {
+    // "His Dutch isn't there yet" holds nothing back.
+    let there = |i: usize| i.checked_sub(1).and_then(|i| words.get(i)) == Some(&"there");
+    let said_of = words.iter().enumerate().filter(|(i, word)| !(**word == "yet" && there(*i))).map(|(_, word)| word);
+    for word in said_of.filter(|word| !has(FILLING, word)) {
         let one = PLAIN.iter().find(|(forms, _)| has(forms, word)).map_or(*word, |(_, one)| one);
         // "This one", "go ahead and do": once is enough.
         if !(has("do it", one) && said.ends_with(&format!(" {one} "))) {

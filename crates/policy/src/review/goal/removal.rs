@@ -96,6 +96,15 @@ impl Wishes {
         };
         let named: Vec<Vec<String>> = orders.map(named).collect();
         let path = fold(path);
+        // "The .terraform folders and crash logs" for `crash*.log`.
+        let parts: Vec<&str> =
+            base(&path).split(|c: char| !c.is_alphanumeric()).filter(|part| part.len() > 2).collect();
+        let said = words.windows(2).any(|pair| {
+            matches!((pair, parts.as_slice()), ([one, other], [of, kind]) if one.text == *of && other.text.strip_suffix('s').unwrap_or(&other.text) == *kind)
+        });
+        if base(&path).contains('*') && said {
+            return false;
+        }
         let meant = |token: &String| {
             let token = token.trim_start_matches("./").trim_start_matches('~').trim_end_matches('/');
             token.split('*').all(|part| path.contains(part))

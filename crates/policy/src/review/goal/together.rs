@@ -384,7 +384,7 @@ impl Wishes {
     /// Whether it means those alone that are found to be in a state: "pay only what is still open".
     pub(in crate::review) fn takes_only_some(&self) -> bool {
         self.read.words.windows(3).any(|three| {
-            matches!(three, [only, what, is] if only.text == "only" && has("what those whatever ones", &what.text) && has("is are that has which still", &is.text))
+            matches!(three, [only, what, is] if only.text == "only" && has("what those whatever ones", &what.text) && has("is are that has which still hasn haven isn aren wasn", &is.text))
         })
     }
 
@@ -437,7 +437,11 @@ impl Wishes {
             // "There is a draft DD-7 and a declaration DE-7."
             let there =
                 words.iter().find(|word| word.sentence == place.sentence).is_some_and(|word| word.text == "there");
-            inside || ((verb || there) && !words.iter().any(orders))
+            // "The good one is RB-5"
+            let clause = || words.iter().filter(|word| word.clause == place.clause && word.at < place.at);
+            let good = clause().next_back().is_some_and(|word| has("is are", &word.text))
+                && clause().any(|word| has("good right correct valid real proper", &word.text));
+            inside || ((verb || there || good) && !words.iter().any(orders))
         };
         // Nothing is ordered in its part of a sentence, and something is in that of another one.
         let ordered = |word: &Word| {

@@ -42,6 +42,8 @@ const TURNS: &[Turn] = &[
     (&["go|going", "through|over"], "review"),
     (&["top", "up"], "pay"),
     (&["do|doing", "the|its|all|these|those", "points|items|tasks|steps|todos|chores|entries"], "make"),
+    (&["do|doing", "item|point|task|step|number"], "make"),
+    (&["do|doing", "the", "first|last|next", "two|three|four|five|few|item|point|task"], "make"),
     (&["end|ending", "the|her|his|their|our|its", "subscription|contract|membership|lease|plan|trial"], "cancel"),
     (&["sign|signing", "up"], "subscribe"),
 ];

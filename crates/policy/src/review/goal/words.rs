@@ -113,7 +113,11 @@ impl Goal {
             // "Hi, can P-20 be erased?"
             let greeted =
                 words.iter().rev().take_while(|word| word.sentence == sentence).all(|word| has(GREETING, &word.text));
-            if begins || greeted {
+            // "In settings.py, is debugging off?"
+            let opens = |word: &Word| has("in on at for with from about", &word.text);
+            let placed = gap.contains(',')
+                && words.iter().rev().take_while(|word| word.sentence == sentence).last().is_some_and(opens);
+            if begins || greeted || placed {
                 let rest = text.get(at..).unwrap_or("");
                 questions = (has(QUESTIONS, one) || asks_leave(rest)) && is_question(rest);
             }
