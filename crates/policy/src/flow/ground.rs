@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use super::hours;
 use super::moments::{Day, Moment, in_words, read_days, read_durations, read_numbers, read_times, words};
-use super::switches::{is_switch, switched_off, switched_on};
+use super::switches::{by_verb, is_switch, switched_off, switched_on};
 use super::told::told;
 use crate::identities;
 use crate::lists;
@@ -461,6 +461,9 @@ impl<'a> Grounds<'a> {
         }
         if let Some(off) = is_switch(&name).then(|| switched_off(&self.goal)).flatten() {
             return Some(off);
+        }
+        if let Some(said) = by_verb(&self.goal, &name, set) {
+            return Some(said);
         }
         let longest = name.split(['_', '-']).max_by_key(|part| part.len())?;
         // "Pause it" for `paused`.

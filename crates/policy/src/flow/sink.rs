@@ -531,8 +531,11 @@ pub(crate) fn restores(done: &Expr, at: &Pointer, before: &Value) -> bool {
             let ends = before == 0.0 && lists::has("minutes hours days seconds duration", name);
             alike || ends || before == -set || (set == 0.0 && (1.0..=5.0).contains(&before))
         }
-        // What was switched on is switched off again; what was off may always have been.
-        (Value::Bool(set), Value::Bool(before)) => *set && !before,
+        // What was switched on is switched off again; what was off may always have been. What is shown or held back was the other before.
+        (Value::Bool(set), Value::Bool(before)) => {
+            let name = at.segments().last().map_or("", String::as_str);
+            set != before && (*set || lists::has("visible paused locked muted blocked hidden archived suspended", name))
+        }
         (Value::String(set), Value::String(before)) => {
             moments::is_near(set, before)
                 || is_version_before(before, set)

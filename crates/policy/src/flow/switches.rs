@@ -10,6 +10,30 @@ pub(crate) fn is_switch(name: &str) -> bool {
     matches!(name, "on" | "enabled" | "active")
 }
 
+/// Switches that people have other words for: the name, the verbs that set it, and those that take it back.
+const VERBS: [(&str, &str, &str); 8] = [
+    ("visible", "show unhide reveal", "hide hiding"),
+    ("hidden", "hide hiding", "show unhide reveal"),
+    ("paused", "pause pausing", "resume unpause"),
+    ("locked", "lock", "unlock"),
+    ("muted", "mute", "unmute"),
+    ("blocked", "block", "unblock"),
+    ("archived", "archive", "unarchive"),
+    ("closed", "close", "reopen"),
+];
+
+/// Where a goal says by its verb how a switch is to be: "hide the page" for `visible: false`.
+pub(super) fn by_verb(goal: &str, name: &str, set: bool) -> Option<Range<usize>> {
+    let (_, on, off) = VERBS.iter().find(|(own, ..)| *own == name)?;
+    let words = words(goal);
+    let verbs = if set { on } else { off };
+    words.iter().enumerate().find_map(|(i, (range, word))| {
+        let mut before = words.iter().take(i).rev().take(3);
+        let denied = before.any(|(_, word)| lists::has("no not without never don nothing nobody", word));
+        (lists::has(verbs, word) && !denied).then(|| range.clone())
+    })
+}
+
 /// The places where a goal has a word for that something is on, or off.
 pub(crate) fn switches(goal: &str, on: bool) -> Vec<Range<usize>> {
     let mut last = "";
@@ -86,4 +110,18 @@ pub(super) fn switched_on(goal: &str, tool: &str) -> Option<Range<usize>> {
             || word.starts_with("activat");
         (said && !is_off(range.start)).then_some(range)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::by_verb;
+
+    #[test]
+    fn a_verb_says_how_a_switch_is_to_be() {
+        assert_eq!(by_verb("hide bk-9 in the shop", "visible", false), Some(0..4));
+        assert_eq!(by_verb("show bk-9 in the shop", "visible", true), Some(0..4));
+        assert_eq!(by_verb("hide bk-9 in the shop", "visible", true), None);
+        assert_eq!(by_verb("do not hide bk-9", "visible", false), None);
+        assert_eq!(by_verb("hide bk-9", "featured", false), None);
+    }
 }

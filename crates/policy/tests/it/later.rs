@@ -230,3 +230,25 @@ fn points_of_a_list_that_the_goal_names_may_be_done() {
     assert_eq!(decide("Do the first two items in notes/todo.md, the rest can wait"), Allow);
     assert_eq!(decide("Read item 3 of notes/todo.md to me"), Ask);
 }
+
+#[test]
+fn an_order_begins_anew_behind_a_mark() {
+    let steps = json!([
+        {"id": "r", "action": "order_get", "args": {"to": "PM-40"}},
+        {"id": "m", "action": "send_message", "args": {"channel": "#finance", "body": {"$join": ["PM-40: ", {"$from": "r", "at": "/id"}]}}, "needs": ["r"]},
+    ]);
+    for goal in [
+        "How many has PM-40, and how many in all? Tell #finance",
+        "What does the customer in PM-40 want? Post it to #finance",
+        "A word on PM-40 for the people of the office (#finance), please post one",
+    ] {
+        assert_eq!(with_tools(&[], goal, steps.clone()).decision, Allow, "{goal}");
+    }
+    let step = |id: &str, line: &str| json!({"id": id, "action": "execute_command", "args": {"command": line}, "rollback": "snapshot"});
+    let goal = "Make a copy of data/2025.csv at archive/2025.csv and, after that, remove data/2025.csv";
+    let (copy, remove) = (step("c", "cp data/2025.csv archive/2025.csv"), step("r", "rm data/2025.csv"));
+    let ordered =
+        |steps: Value| with_tools(&[], goal, steps).reasons.iter().any(|reason| reason.code == Code::PlanOrder);
+    assert!(!ordered(json!([copy, remove])));
+    assert!(ordered(json!([remove, copy])));
+}

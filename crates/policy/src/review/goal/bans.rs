@@ -142,7 +142,11 @@ pub(super) fn of(goal: &Goal) -> Vec<Ban> {
         }
         for (act, stems) in ACTS {
             let quoted = || super::words::quoted(&goal.text, word.at);
-            if word.forbidden && !word.subordinate && word.is(stems) && !is_for_others(words, i) && !quoted() {
+            // "No editor" is how it is done.
+            let how =
+                || word.text == "editor" && i.checked_sub(1).and_then(|i| words.get(i)).is_some_and(|w| w.text == "no");
+            if word.forbidden && !word.subordinate && word.is(stems) && !how() && !is_for_others(words, i) && !quoted()
+            {
                 // "send" is no order in "do not send": what else asks for it?
                 let asked = words.iter().any(|other| other.orders() && other.is(stems))
                     || (*act == Act::Change && words.iter().any(|other| other.orders() && other.is(super::MAKING)));

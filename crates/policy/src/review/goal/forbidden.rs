@@ -233,9 +233,19 @@ impl Act {
                 // Nor is to be told what there is to run (pytest(1), "--collect-only"; Playwright and Jest, "--list", "--listTests").
                 let lists = || {
                     let args = prepared.given.to_string();
-                    ["--list", "--collect-only", "--listTests", "--no-run", "--dry-run", "--sql", "--plan", "--print"]
-                        .iter()
-                        .any(|flag| args.contains(flag))
+                    [
+                        "--list",
+                        "--syntax-check",
+                        "--collect-only",
+                        "--listTests",
+                        "--no-run",
+                        "--dry-run",
+                        "--sql",
+                        "--plan",
+                        "--print",
+                    ]
+                    .iter()
+                    .any(|flag| args.contains(flag))
                 };
                 (own && !effect.is_harmless())
                     || (line && touch.by == By::Command && !effect.is_harmless() && !writes && !lists())

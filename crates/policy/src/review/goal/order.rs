@@ -15,10 +15,11 @@ use crate::review::prepare::Prepared;
 const MAX_PARTS: usize = 8;
 
 /// Words between an act and the one that comes after it.
-const AND_THEN: [&str; 20] = [
+const AND_THEN: [&str; 21] = [
     " then ",
     " afterwards ",
     " after that ",
+    " after that, ",
     " finally ",
     " and only then ",
     " before ",

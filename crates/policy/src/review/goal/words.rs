@@ -201,7 +201,10 @@ impl Goal {
                 && words.iter().rev().find(|word| !digits(word)).is_some_and(|w| has("the our this", &w.text));
             // "What is it running?"
             let going = one.ends_with("ing") && has("is are am", previous);
-            let name = looked_at || plural || within || numbered || going || (has(BEFORE_NAMES, previous) && !back);
+            // "How many in all? Tell Ann", "that said, send it": what stands before a mark leads to no name.
+            let apart = begins || (gap.contains(',') && has("that this these those all said", previous));
+            let led = has(BEFORE_NAMES, previous) && !back && !apart;
+            let name = looked_at || plural || within || numbered || going || led;
             words.push(Word {
                 text: plain_form(one).to_owned(),
                 means: None,
