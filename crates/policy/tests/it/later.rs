@@ -252,3 +252,14 @@ fn an_order_begins_anew_behind_a_mark() {
     assert!(!ordered(json!([copy, remove])));
     assert!(ordered(json!([remove, copy])));
 }
+
+#[test]
+fn what_is_only_counted_is_not_overwritten_afterwards() {
+    let line = |line: &str| {
+        let goal = "How many words has docs/guide.md? Just tell me the number.";
+        let step = json!({"id": "x", "action": "execute_command", "args": {"command": line}});
+        with_tools(&[], goal, json!([step])).reasons.iter().any(|reason| reason.code == Code::GoalUnasked)
+    };
+    assert!(line("wc -w docs/guide.md; sort docs/guide.md -o docs/guide.md"));
+    assert!(!line("wc -w docs/guide.md > reports/words.txt; cat reports/words.txt"));
+}

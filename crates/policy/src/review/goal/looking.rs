@@ -62,10 +62,21 @@ pub(in crate::review) fn beyond_a_look(request: &Request<'_>, prepared: &Prepare
     let made_again = |touch: &Touch| {
         is_scratch(request, touch) || (is_product_of(request, &touch.name) && !touch.name.ends_with(".log"))
     };
+    // "How many words has each chapter?", and each is overwritten after it was read.
+    let overwritten = |touch: &Touch| {
+        let at = |effect: Effect| {
+            let mut touches = prepared.derived.touches.iter();
+            touches.position(|other| other.effect == effect && other.by == By::Command && other.name == touch.name)
+        };
+        let file = super::is_file_name(touch.name.rsplit('/').next().unwrap_or(""));
+        file && at(Effect::Read).zip(at(Effect::Update)).is_some_and(|(read, written)| read < written)
+    };
     let edited = |touch: &&Touch| {
         touch.seen().is_some_and(|seen| request.deployment.in_workspace(&seen))
             && asks
-            && (prepared.derived.edited.contains(&touch.name) || is_read_and_written(prepared, touch))
+            && (prepared.derived.edited.contains(&touch.name)
+                || is_read_and_written(prepared, touch)
+                || overwritten(touch))
             && !made_again(touch)
             && !prepared.written.made(&touch.name)
     };
