@@ -11,11 +11,10 @@ const MAX_NAMED: usize = 64;
 impl Machine<'_> {
     /// Files and hosts that unread code names in its texts: where it has both, the one may go to the other.
     pub(super) fn named_by_code(&mut self, text: &str) {
-        let texts = text.split(['"', '\'', '`']).skip(1).step_by(2);
-        let texts: Vec<&str> = texts.filter(|text| !text.contains(char::is_whitespace)).at_most(MAX_NAMED).collect();
-        let (hosts, rest): (Vec<&str>, Vec<&str>) = texts.into_iter().partition(|text| text.contains("://"));
-        let paths: Vec<&str> =
-            rest.into_iter().filter(|text| text.starts_with("~/") || text.starts_with('/')).collect();
+        let is_path = |text: &str| text.starts_with("~/") || text.starts_with('/');
+        let texts = text.split(['"', '\'', '`']).filter(|text| !text.contains(char::is_whitespace));
+        let texts = texts.filter(|text| text.contains("://") || is_path(text)).at_most(MAX_NAMED);
+        let (hosts, paths): (Vec<&str>, Vec<&str>) = texts.partition(|text| text.contains("://"));
         if hosts.is_empty() || paths.is_empty() {
             return;
         }

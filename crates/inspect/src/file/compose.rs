@@ -23,7 +23,7 @@ fn services(text: &str) -> Vec<Map<String, Value>> {
 }
 
 /// The text without the names of parts that stand elsewhere too, which the reader refuses: `x: &a`, `<<: *a` (YAML 1.2, 7.1).
-fn without_anchors(text: &str) -> String {
+pub(super) fn without_anchors(text: &str) -> String {
     let own = |line: &&str| !line.trim_start().starts_with("<<:");
     let bare = |line: &str| {
         let named = [": &", "- &", ": *"].iter().filter_map(|mark| line.find(mark)).min();

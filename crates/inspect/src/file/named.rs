@@ -4,6 +4,7 @@
 use countersign_plan::document::{self, Bounds};
 use serde_json::Value;
 
+use super::compose::without_anchors;
 use crate::bounded::Bounded as _;
 
 /// The most commands that are taken out of a file.
@@ -15,7 +16,7 @@ const RUN_BY_NEXTFLOW: [&str; 5] = ["beforeScript", "afterScript", "script:", "s
 /// Those of a document in YAML.
 pub(super) fn of_yaml(text: &str) -> Vec<String> {
     let mut out = Vec::new();
-    if let Ok(document) = document::from_yaml(text.as_bytes(), Bounds::CONFIG) {
+    if let Ok(document) = document::from_yaml(without_anchors(text).as_bytes(), Bounds::CONFIG) {
         gather(&document, &mut out);
     }
     out
@@ -63,7 +64,7 @@ mod tests {
 
     #[test]
     fn commands_are_found_by_their_names() {
-        let profile = "jobs: 50\ncluster-generic-submit-cmd: \"sbatch --parsable\"\ncommand-line: x\nnested:\n  - {pre_hook: make x}\n";
+        let profile = "jobs: 50\ncluster-generic-submit-cmd: \"sbatch --parsable\"\ncommand-line: x\nsame: &same\n  a: 1\nnested:\n  - {pre_hook: make x}\n";
         assert_eq!(of_yaml(profile), ["sbatch --parsable", "make x"]);
         let config =
             "process {\n  beforeScript = 'module load star'\n  script:\n  \"\"\"\n  STAR --version\n  \"\"\"\n}\n";

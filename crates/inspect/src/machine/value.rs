@@ -154,7 +154,9 @@ impl Word {
     pub(crate) fn with_numbers(&self) -> Option<String> {
         let one = |part: &Part| match part {
             Part::Text(text) => Some(text.clone()),
-            _ => is_number(part).then(|| "1".to_owned()),
+            // A variable of that name could have been given a text.
+            Part::Hole { name, .. } => matches!(name.as_str(), "a number" | "?" | "#").then(|| "1".to_owned()),
+            Part::Glob(_) => None,
         };
         self.parts.iter().map(one).collect()
     }

@@ -30,7 +30,9 @@ pub(super) fn by_verb(goal: &str, name: &str, set: bool) -> Option<Range<usize>>
     words.iter().enumerate().find_map(|(i, (range, word))| {
         let mut before = words.iter().take(i).rev().take(3);
         let denied = before.any(|(_, word)| lists::has("no not without never don nothing nobody", word));
-        (lists::has(verbs, word) && !denied).then(|| range.clone())
+        // "Show me the page"
+        let told = words.get(i + 1).is_some_and(|(_, next)| lists::has("me us him her them", next));
+        (lists::has(verbs, word) && !denied && !told).then(|| range.clone())
     })
 }
 
@@ -122,6 +124,7 @@ mod tests {
         assert_eq!(by_verb("show bk-9 in the shop", "visible", true), Some(0..4));
         assert_eq!(by_verb("hide bk-9 in the shop", "visible", true), None);
         assert_eq!(by_verb("do not hide bk-9", "visible", false), None);
+        assert_eq!(by_verb("show me bk-9", "visible", true), None);
         assert_eq!(by_verb("hide bk-9", "featured", false), None);
     }
 }

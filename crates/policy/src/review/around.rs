@@ -15,6 +15,7 @@ use super::prepare::Prepared;
 use crate::deployment::Standing;
 use crate::effects::{By, Touch};
 use crate::flow::fill;
+use crate::hosts::Reach;
 use crate::lists::has;
 use crate::paths::fold;
 
@@ -141,10 +142,6 @@ fn by_address(prepared: &Prepared<'_>, url: &Url) -> Option<Reason> {
     let changes = prepared.derived.touches.iter().any(|touch| touch.endpoint.is_some() && !touch.effect.is_harmless());
     let path = url.path();
     // `?action=unpublish` is an order as well.
-    // "Post a test refund on my local API"
-    if is_local(url.host_str().unwrap_or("")) && prepared.goal.is_about_local() && prepared.goal.share_a_word(path) {
-        return None;
-    }
     let action = url.query_pairs().find(|(key, _)| matches!(key.as_ref(), "action" | "do" | "cmd" | "op"));
     let path = &action.map_or_else(|| path.to_owned(), |(_, value)| format!("{path}/{value}"));
     let of_path = words(path);
@@ -160,12 +157,17 @@ fn by_address(prepared: &Prepared<'_>, url: &Url) -> Option<Reason> {
     if effect == Effect::Admin && prepared.goal.ask_for("", effect) && is_said(prepared) {
         return None;
     }
+    // "Post a test refund on my local API"
+    let spoken = || of_path.iter().any(|word| has(PAYS, word) && prepared.goal.share_a_word(word));
+    if effect == Effect::Pay && is_local(url.host_str().unwrap_or("")) && prepared.goal.is_about_local() && spoken() {
+        return None;
+    }
     Some(Reason::ask(Code::DefaultAsk, format!("by its address the request would {what} ({path})")))
 }
 
 /// Whether a host is the machine itself.
 fn is_local(host: &str) -> bool {
-    has("localhost 127.0.0.1 [::1] ::1 0.0.0.0", host) || host.ends_with(".localhost")
+    has("localhost 127.0.0.1 [::1]", host)
 }
 
 /// A machine elsewhere, where the goal is about what runs here: "the tests against my local stack".
@@ -177,8 +179,8 @@ fn elsewhere(prepared: &Prepared<'_>) -> Option<Reason> {
         matches!(touch.kind, TargetKind::Host | TargetKind::Url)
             && touch.standing.is_some_and(|standing| standing <= Standing::Internal)
     });
-    let mut hosts = hosts.filter_map(|touch| touch.endpoint.as_ref()).map(|at| at.host.to_string());
-    let host = hosts.find(|host| !is_local(host) && !prepared.goal.name(host))?;
+    let away = hosts.filter_map(|touch| touch.endpoint.as_ref()).filter(|at| at.host.reach() != Reach::Loopback);
+    let host = away.map(|at| at.host.to_string()).find(|host| !prepared.goal.name(host))?;
     let message = format!("the goal is about what runs on this machine, and the step reaches {host}");
     Some(Reason::ask(Code::GoalUnasked, message).fix("take the local one, or name the host in the goal"))
 }

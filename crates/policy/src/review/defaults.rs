@@ -352,9 +352,13 @@ fn is_rebuilt(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> 
     };
     // `rm -rf dist && python -m build`, where the goal has it built.
     let builds = || {
+        let named = |call: &Vec<String>, list: &'static str| call.first().is_some_and(|name| has(list, name));
+        let calls = &prepared.derived.calls;
+        let removed = calls.iter().position(|call| named(call, "rm"));
+        let built = calls.iter().rposition(|call| named(call, BUILDERS));
         has("dist build target .next .nuxt _build _site", inside)
             && prepared.goal.speak_of("build packag compil bundl")
-            && prepared.derived.called.iter().any(|program| has(BUILDERS, program))
+            && removed.zip(built).is_some_and(|(removed, built)| removed < built)
     };
     is_product(inside) && (prepared.goal.speak_of(goal::REBUILDING) || filled() || builds())
 }

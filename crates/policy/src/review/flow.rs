@@ -181,6 +181,7 @@ impl Flow {
         };
         let step = node.name.split('/').next().unwrap_or("");
         let read = (node.kind == Kind::Output).then(|| steps.iter().find(|one| one.step.id.as_str() == step)).flatten();
+        // "What does PM-402 want?": no word of it is long enough to be shared.
         let named = |read: &Prepared<'_>| read.texts().any(|text| text.len() > 2 && read.goal.name(text));
         let unnamed = read.is_some_and(|read| !named(read) && !read.goal.share_a_word(&what_is_read(request, read)));
         unnamed || node.from.iter().any(|edge| self.takes_unnamed(request, steps, edge.node))

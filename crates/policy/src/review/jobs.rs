@@ -26,14 +26,18 @@ pub(super) fn check(prepared: &Prepared<'_>) -> Option<Reason> {
     let words: Vec<&str> = line.split_whitespace().collect();
     let value = |i: usize, short: &str, long: &str| {
         let word = words.get(i)?;
-        let attached = word.strip_prefix(long).and_then(|rest| rest.strip_prefix('='));
-        attached.or_else(|| words.get(i + 1).copied().filter(|_| *word == short || *word == long))
+        let attached = word.strip_prefix(long).and_then(|rest| rest.strip_prefix('=')).or(word.strip_prefix(short));
+        let apart = || words.get(i + 1).copied().filter(|_| *word == short || *word == long);
+        attached.filter(|value| !value.is_empty()).or_else(apart)
     };
+    // "2-4"
+    let several =
+        |nodes: &&str| nodes.rsplit('-').next().and_then(|most| most.parse::<u32>().ok()).is_some_and(|n| n > 1);
     let unsaid = |text: &str| !prepared.goal.name(text);
     let wider = (0..words.len()).find_map(|i| match words.get(i) {
         Some(&"--exclusive") if !prepared.goal.speak_of("exclusiv whole alone") => Some("--exclusive".to_owned()),
         _ => {
-            let nodes = value(i, "-N", "--nodes").filter(|nodes| nodes.parse::<u32>().is_ok_and(|n| n > 1));
+            let nodes = value(i, "-N", "--nodes").filter(several);
             let first = value(i, "-q", "--qos").filter(|_| !called("qsub bsub"));
             nodes.or(first).filter(|text| unsaid(text)).map(|_| words.get(i).copied().unwrap_or_default().to_owned())
         }

@@ -32,10 +32,10 @@ pub(super) fn order(steps: &[Prepared<'_>]) -> Vec<Reason> {
             };
             let lost = gone.iter().find(|(_, lost)| taken(lost) && (lost.effect == Effect::Delete || keeps()));
             // `find DIR -type f -delete` leaves the folder.
-            // Nor does `git clean` take it where it is named and something in it is kept.
-            let picks = |by: &Prepared<'_>| {
-                by.derived.called.iter().any(|program| program == "find") || by.list("args").first() == Some(&"clean")
-            };
+            // What `git clean` has left is looked at as well.
+            let cleans =
+                |by: &Prepared<'_>| by.step.action.as_str() == "git" && by.list("args").first() == Some(&"clean");
+            let picks = |by: &Prepared<'_>| by.derived.called.iter().any(|program| program == "find") || cleans(by);
             // `find DIR -type f -delete` takes files alone, and how many are left may be counted.
             let files = |by: &Prepared<'_>| by.text("command").is_some_and(|line| line.contains("-type f"));
             if let Some((by, lost)) = lost

@@ -39,11 +39,14 @@ pub(super) fn check(steps: &[Prepared<'_>], i: usize) -> Option<Reason> {
 pub(super) fn all_of_some(steps: &[Prepared<'_>], i: usize) -> Option<Reason> {
     let step = steps.get(i).filter(|step| step.goal.takes_only_some())?;
     let pays = |step: &Prepared<'_>| step.derived.touches.iter().any(|touch| touch.effect == Effect::Pay);
-    let last = !steps.iter().skip(i + 1).any(pays);
+    if !pays(step) || steps.iter().skip(i + 1).any(pays) {
+        return None;
+    }
     let things = |step: &Prepared<'_>| step.texts().map(|text| fold(text).into_owned()).collect::<Vec<_>>();
     let own = things(step);
-    let kind = own.iter().filter(|_| last && pays(step)).find_map(|thing| kind(thing))?;
+    let kind = own.iter().find_map(|thing| kind(thing))?;
     let mut named: Vec<&str> = step.goal.tokens().filter(|named| self::kind(named) == Some(kind)).collect();
+    named.sort_unstable();
     named.dedup();
     let taken =
         |named: &&str| steps.iter().filter(|step| pays(step)).any(|step| things(step).iter().any(|own| own == named));
@@ -67,7 +70,10 @@ pub(super) fn as_told(request: &Request<'_>, steps: &[Prepared<'_>], i: usize) -
         own.any(|own| step.goal.name(own))
     };
     let told = |text: &&str| text.len() <= 60 && !step.goal.name(text) && request.session.was_told(text);
-    let given = step.given.as_object()?.iter().filter(|(name, _)| !has(PROSE, name));
+    // A state or a format of a list is nobody's name.
+    let schema = step.tool.map(|tool| &tool.definition().args);
+    let listed = |name: &str| schema.is_some_and(|args| args.pointer(&format!("/properties/{name}/enum")).is_some());
+    let given = step.given.as_object()?.iter().filter(|(name, _)| !has(PROSE, name) && !listed(name));
     let found = given.filter_map(|(name, value)| Some((name, value.as_str().filter(told)?)));
     let (_, value) = found.into_iter().find(|(name, _)| named(name))?;
     let message = format!("data from outside names {value}, and the goal wants nothing else");

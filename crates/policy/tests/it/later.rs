@@ -1,21 +1,13 @@
 //! What a goal leaves for another time or is not sure of, what a text wants as well, and checks that cannot stop what waits for them.
 
 use countersign_plan::verdict::{Code, Decision};
-use countersign_policy::review::Review;
 use serde_json::{Value, json};
 
 use crate::chosen::after;
-use crate::worded::world;
+use crate::worded::with_tools;
 use crate::world::is;
 
 use Decision::{Allow, Block, RequireApproval as Ask};
-
-/// Decides with tools of a house beside the usual ones.
-fn with_tools(tools: &[(&str, &str, &str, &str)], goal: &str, steps: Value) -> Review {
-    let mut world = world();
-    world.add(tools);
-    world.plan(json!({"schema": "countersign.plan/v1", "goal": goal, "steps": steps}))
-}
 
 #[test]
 fn what_is_left_for_later_is_not_done_now() {
@@ -125,6 +117,9 @@ fn what_is_about_this_machine_reaches_no_other_one() {
     let post = |host: &str| format!("curl -s -X POST {host}/v1/refunds -d '{{\"charge\":\"c_1\",\"amount\":500}}'");
     assert_eq!(line(goal, &post("http://localhost:8080")), Allow);
     assert_eq!(line(goal, &post("https://api.company.example")), Ask);
+    // Another act than the one that the goal speaks of.
+    assert_eq!(line(goal, "curl -s -X POST http://localhost:8080/v1/payouts -d '{\"to\":\"x\"}'"), Ask);
+    assert_eq!(line(goal, "curl -s -X POST http://localhost:8080/admin/roles/refunds -d '{\"to\":\"x\"}'"), Ask);
     let look = "Is the local api up? Its health, please";
     assert_eq!(line(look, "curl -s http://localhost:8080/health"), Allow);
     assert_eq!(line(look, "curl -s https://api.company.example/health"), Ask);
@@ -140,7 +135,11 @@ fn who_wants_nothing_deployed_may_still_have_things_set() {
         review.reasons.iter().any(|reason| reason.code == Code::GoalForbidden)
     };
     assert!(!line("yq -i '.image.tag = \"3.9.0\"' charts/values.yaml && git diff charts/values.yaml"));
-    assert!(line("yq -i '.image.tag = \"3.9.0\"' charts/values.yaml && helm upgrade api charts"));
+    for deploys in
+        ["helm upgrade api charts", "bash scripts/ship.sh", "make prod", "kubectl set image deploy/api api=api:3.9.0"]
+    {
+        assert!(line(&format!("yq -i '.image.tag = \"3.9.0\"' charts/values.yaml && {deploys}")), "{deploys}");
+    }
 }
 
 #[test]
@@ -191,7 +190,9 @@ fn a_job_runs_where_one_is_wanted_and_takes_what_the_goal_says() {
     assert!(!line(make, script));
     assert!(!line(&format!("{make}, and submit it"), &format!("{script} && sbatch jobs/two.sbatch")));
     let session = "I need an interactive session on 1 node with 4 cpus for an hour";
-    assert!(line(session, "salloc -N 8 -c 4 --time=01:00:00"));
+    for wider in ["-N 8", "-N8", "--nodes=8", "--nodes 2-8", "-N 1 -q urgent", "-qurgent"] {
+        assert!(line(session, &format!("salloc {wider} -c 4 --time=01:00:00")), "{wider}");
+    }
     assert!(line(session, "salloc -N 1 -c 4 --exclusive --time=01:00:00"));
     assert!(!line(session, "salloc -N 1 -c 4 --time=01:00:00"));
 }
@@ -262,4 +263,39 @@ fn what_is_only_counted_is_not_overwritten_afterwards() {
     };
     assert!(line("wc -w docs/guide.md; sort docs/guide.md -o docs/guide.md"));
     assert!(!line("wc -w docs/guide.md > reports/words.txt; cat reports/words.txt"));
+}
+
+#[test]
+fn what_is_built_anew_is_removed_before() {
+    let line = |line: &str| {
+        let step = json!({"id": "x", "action": "execute_command", "args": {"command": line}});
+        with_tools(&[], "Build the sdist and the wheel and list them", json!([step])).decision
+    };
+    assert_eq!(line("rm -rf dist && python3 app/main.py && ls dist"), Allow);
+    assert_eq!(line("python3 app/main.py && rm -rf dist"), Ask);
+}
+
+#[test]
+fn the_end_of_a_production_that_the_goal_has_no_word_of_is_blocked() {
+    let line = |goal: &str, line: &str| {
+        let step = json!({"id": "x", "action": "execute_command", "args": {"command": line}});
+        with_tools(&[], goal, json!([step])).decision
+    };
+    let destroy = |folders: &str| format!("for d in {folders}; do terraform -chdir=\"$d\" destroy -auto-approve; done");
+    let goal = "Tear down the preview environment infra/preview/pr-7";
+    assert_eq!(line(goal, &destroy("infra/preview/pr-7")), Ask);
+    assert_eq!(line(goal, &destroy("infra/preview/pr-7 infra/live")), Block);
+    // A name of which it is a part says it as well.
+    assert_eq!(line("Tear down the environment infra/live/eu", &destroy("infra/live/eu")), Ask);
+}
+
+#[test]
+fn brackets_name_a_receiver_only_where_they_hold_nothing_else() {
+    let post = |goal: &str| {
+        let step =
+            json!({"id": "m", "action": "send_message", "args": {"channel": "#finance", "body": "RK-40 is in."}});
+        with_tools(&[], goal, json!([step])).decision
+    };
+    assert_eq!(post("A short word on RK-40 for the bookkeepers (#finance), please"), Allow);
+    assert_eq!(post("Put RK-40 for the bookkeepers into notes/rk.md (#finance is closed today)"), Ask);
 }

@@ -5,7 +5,7 @@ use countersign_plan::verdict::{Code, Decision};
 use countersign_policy::review::Review;
 use serde_json::{Value, json};
 
-use crate::worded::{decided, world};
+use crate::worded::{decided, with_tools};
 
 use Decision::{Allow, RequireApproval as Ask};
 
@@ -15,13 +15,6 @@ fn has(review: &Review, code: Code, decision: Decision) -> bool {
 
 fn line(goal: &str, command: &str) -> Decision {
     decided(goal, json!([{"id": "x", "action": "execute_command", "args": {"command": command}}])).decision
-}
-
-/// Decides with tools of a house beside the usual ones.
-fn with_tools(tools: &[(&str, &str, &str, &str)], goal: &str, steps: Value) -> Review {
-    let mut world = world();
-    world.add(tools);
-    world.plan(json!({"schema": "countersign.plan/v1", "goal": goal, "steps": steps}))
 }
 
 #[test]

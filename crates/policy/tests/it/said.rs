@@ -7,7 +7,7 @@ use countersign_policy::review::{Request, Review, review};
 use serde_json::{Value, json};
 
 use crate::chosen::after;
-use crate::worded::decided;
+use crate::worded::{decided, with_tools};
 use crate::world::{Who, is};
 
 use Decision::{Allow, Block, RequireApproval as Ask};
@@ -18,13 +18,6 @@ fn has(review: &Review, code: Code, decision: Decision) -> bool {
 
 fn line(goal: &str, command: &str) -> Review {
     decided(goal, json!([{"id": "x", "action": "execute_command", "args": {"command": command}}]))
-}
-
-/// Decides with tools of a house beside the usual ones.
-fn with_tools(tools: &[(&str, &str, &str, &str)], goal: &str, steps: Value) -> Review {
-    let mut world = crate::worded::world();
-    world.add(tools);
-    world.plan(json!({"schema": "countersign.plan/v1", "goal": goal, "steps": steps}))
 }
 
 #[test]

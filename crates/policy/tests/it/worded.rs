@@ -22,6 +22,17 @@ pub(super) fn world() -> World {
     world
 }
 
+/// Decides with tools of a house beside the usual ones.
+pub(super) fn with_tools(
+    tools: &[(&str, &str, &str, &str)],
+    goal: &str,
+    steps: Value,
+) -> countersign_policy::review::Review {
+    let mut world = world();
+    world.add(tools);
+    world.plan(json!({"schema": "countersign.plan/v1", "goal": goal, "steps": steps}))
+}
+
 pub(super) fn decided(goal: &str, steps: Value) -> countersign_policy::review::Review {
     world().plan(json!({"schema": "countersign.plan/v1", "goal": goal, "steps": steps}))
 }

@@ -366,9 +366,9 @@ fn is_push_as_asked(prepared: &Prepared<'_>) -> bool {
 fn is_addressed<'n>(wishes: &goal::Wishes, nodes: impl Iterator<Item = &'n flow::Node>, all: bool, acts: bool) -> bool {
     let mut nodes = nodes.peekable();
     let addressed = |node: &flow::Node| {
-        let Kind::Grounded(flow::Ground::Goal { from, .. }) = node.kind else { return false };
+        let Kind::Grounded(flow::Ground::Goal { from, to }) = node.kind else { return false };
         // "A summary for the leads (#desk-leads)"
-        let bracketed = wishes.is_bracketed(from);
+        let bracketed = wishes.is_bracketed(from..to);
         let leads = |word: &&str| !bracketed || matches!(*word, "to" | "for" | "tell");
         let before = wishes.before(from).take(5).filter(leads).find(|word| !matches!(*word, "the" | "and" | "a"));
         before.is_some_and(|word| match word {

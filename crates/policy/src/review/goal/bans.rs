@@ -65,7 +65,12 @@ const PLAIN: &str = "a an the any anything it its them this that these those yet
     only real really name names not no or and nor so far still i you we first before from by there here up down either";
 
 /// Words of lines and tools that apply something.
-const APPLYING: &str = "apply migrate upgrade update patch deploy install up push sync restore reload restart run merge commit release promote rollout";
+const APPLYING: &str =
+    "apply migrate upgrade update patch deploy install up push sync restore reload restart run merge commit";
+
+/// Programs and tools by which something is deployed, beside those.
+const DEPLOYING: &str = "release promote rollout publish launch start ship bash sh make just task kubectl ansible-playbook terraform pulumi ssh scp \
+    rsync docker compose fly vercel wrangler heroku npm npx pnpm yarn python python3 node";
 
 /// What watches over something, and is to go on doing so.
 const GUARDS: &str =
@@ -203,8 +208,10 @@ pub(super) fn of(goal: &Goal) -> Vec<Ban> {
                 }
                 // What is not to be applied may well be made and shown.
                 // "Set the tag and show the diff. No deploy."
-                if things.is_empty() && (word.text.starts_with("appl") || word.text.starts_with("deploy")) {
-                    things.extend(APPLYING.split_whitespace().map(str::to_owned));
+                let deploys = word.text.starts_with("deploy");
+                if things.is_empty() && (deploys || word.text.starts_with("appl")) {
+                    let more = if deploys { DEPLOYING } else { "" };
+                    things.extend(APPLYING.split_whitespace().chain(more.split_whitespace()).map(str::to_owned));
                 }
                 // "Without any install scripts": what is not to be run.
                 let act = if *act == Act::Install && !things.is_empty() { Act::Run } else { *act };

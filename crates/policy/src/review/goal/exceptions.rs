@@ -105,5 +105,7 @@ fn only_described(goal: &Goal, i: usize) -> Option<String> {
             is_receiver(named) && (named == name) == own && lead.sentence == word.sentence && has(LEADING, &lead.text)
         })
     };
-    (addressed(false) && !addressed(true)).then(|| name.to_owned())
+    // Nor is anybody told anything: "put it into notes.md (#general is closed today)".
+    let tells = || words.iter().any(|word| word.orders() && word.is(super::TELLING));
+    ((addressed(false) || !tells()) && !addressed(true)).then(|| name.to_owned())
 }

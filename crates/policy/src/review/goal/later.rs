@@ -1,5 +1,7 @@
 //! What a goal leaves for later: "live comes next week", "I'll have a look before subscribers get it".
 
+use std::ops::Range;
+
 use super::Wishes;
 use super::words::{Word, has, token};
 use crate::paths::fold;
@@ -55,15 +57,17 @@ impl Wishes {
     pub(in crate::review) fn is_about_local(&self) -> bool {
         const HERE: &str = "stack api app server services service database db postgres mysql redis broker kafka queue instance cluster ingest \
             connect environment dev backend frontend site endpoint port minio gateway";
-        const ELSEWHERE: &str = "prod production staging remote live upstream preview qa uat customer customers";
+        const ELSEWHERE: &str = "prod production staging remote live upstream preview qa uat";
         let words = &self.read.words;
         let here = |pair: &[Word]| matches!(pair, [local, what] if local.text == "local" && !local.negated && !local.within && has(HERE, &what.text));
         words.windows(2).any(here) && !words.iter().any(|word| has(ELSEWHERE, &word.text))
     }
 
-    /// Whether what stands there is what brackets name: "for the leads (#desk-leads)".
-    pub(in crate::review) fn is_bracketed(&self, at: usize) -> bool {
-        self.read.text.get(..at).is_some_and(|before| before.trim_end_matches('#').ends_with('('))
+    /// Whether what stands there is all that brackets name: "for the leads (#desk-leads)".
+    pub(in crate::review) fn is_bracketed(&self, said: Range<usize>) -> bool {
+        let text = &self.read.text;
+        let opens = text.get(..said.start).is_some_and(|before| before.trim_end_matches('#').ends_with('('));
+        opens && text.get(said.end..).is_some_and(|after| after.starts_with(')'))
     }
 
     /// Whether it wants nothing beside what it says.

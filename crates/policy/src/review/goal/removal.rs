@@ -100,7 +100,7 @@ impl Wishes {
         let parts: Vec<&str> =
             base(&path).split(|c: char| !c.is_alphanumeric()).filter(|part| part.len() > 2).collect();
         let said = words.windows(2).any(|pair| {
-            matches!((pair, parts.as_slice()), ([one, other], [of, kind]) if one.text == *of && other.text.strip_suffix('s').unwrap_or(&other.text) == *kind)
+            matches!((pair, parts.as_slice()), ([one, other], [of, kind]) if !one.negated && !self.spares(one) && one.text == *of && other.text.strip_suffix('s').unwrap_or(&other.text) == *kind)
         });
         if base(&path).contains('*') && said {
             return false;

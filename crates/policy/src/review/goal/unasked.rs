@@ -90,16 +90,15 @@ pub(in crate::review) fn only_described(prepared: &Prepared<'_>) -> Option<Reaso
     if !prepared.derived.touches.iter().any(acts) {
         return None;
     }
-    let numbers =
-        prepared.given.as_object().into_iter().flatten().filter_map(|(key, value)| Some((key, value.as_u64()?)));
-    let mut other = numbers.filter(|(key, number)| prepared.goal.means_another_number(key, *number));
-    let name = prepared.texts().find(|text| prepared.goal.only_describe(text)).map(str::to_owned);
-    let name = name.or_else(|| other.next().map(|(key, number)| format!("{key} {number}")));
     if let Some(later) = prepared.texts().find(|text| prepared.goal.postpones(text)) {
         let message = format!("the goal leaves {later} for later");
         return Some(Reason::ask(Code::GoalUnasked, message).fix("leave it out"));
     }
-    let name = name?;
+    let numbers =
+        prepared.given.as_object().into_iter().flatten().filter_map(|(key, value)| Some((key, value.as_u64()?)));
+    let mut other = numbers.filter(|(key, number)| prepared.goal.means_another_number(key, *number));
+    let name = prepared.texts().find(|text| prepared.goal.only_describe(text)).map(str::to_owned);
+    let name = name.or_else(|| other.next().map(|(key, number)| format!("{key} {number}")))?;
     let message = format!("the goal only says how {name} is, and asks something of another one");
     Some(Reason::ask(Code::GoalUnasked, message).fix("take the one that is meant"))
 }

@@ -103,7 +103,7 @@ impl Goal {
         let mut words: Vec<Word> = Vec::new();
         let (mut end, mut sentence, mut clause, mut subordinate) = (0, 0, 0, false);
         let (mut negation, mut ban): (Option<usize>, Option<usize>) = (None, None);
-        let mut questions = false;
+        let (mut questions, mut opened) = (false, false);
         for (at, one) in split(&text) {
             let gap = text.get(end..at).unwrap_or("");
             end = at + one.len();
@@ -114,9 +114,10 @@ impl Goal {
             let greeted =
                 words.iter().rev().take_while(|word| word.sentence == sentence).all(|word| has(GREETING, &word.text));
             // "In settings.py, is debugging off?"
-            let opens = |word: &Word| has("in on at for with from about", &word.text);
-            let placed = gap.contains(',')
-                && words.iter().rev().take_while(|word| word.sentence == sentence).last().is_some_and(opens);
+            let placed = !begins && opened && gap.contains(',');
+            if begins {
+                opened = has("in on at for with from about", one);
+            }
             if begins || greeted || placed {
                 let rest = text.get(at..).unwrap_or("");
                 questions = (has(QUESTIONS, one) || asks_leave(rest)) && is_question(rest);
