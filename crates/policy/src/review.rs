@@ -33,6 +33,7 @@ mod scope;
 mod served;
 mod sources;
 mod structure;
+mod swapped;
 mod threats;
 mod totals;
 mod twice;

@@ -583,7 +583,9 @@ fn removal(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> Opt
         return by_rule(Code::DefaultAsk, format!("the goal asks for the removal of less than {}", touch.name));
     }
     let inside = below_workspace(request, &touch.name);
-    let elsewhere = || prepared.goal.is_read() && !is_product(inside) && !prepared.goal.means_path(&touch.name, inside);
+    // What is made again anyway goes wherever it lies, unless the goal says where.
+    let anywhere = || is_product(inside) && !(many && prepared.goal.says_where());
+    let elsewhere = || prepared.goal.is_read() && !anywhere() && !prepared.goal.means_path(&touch.name, inside);
     if touch.by != By::Git && (prepared.goal.remove_others(&touch.name) || elsewhere()) {
         return by_rule(Code::DefaultAsk, format!("the goal asks for other removals than that of {}", touch.name));
     }

@@ -85,8 +85,10 @@ pub(super) fn written_elsewhere(steps: &[Prepared<'_>], i: usize) -> Option<Reas
     if !named || possible.iter().any(|said| is_named_so(path, said) || fold(path).contains(&format!("{said}/"))) {
         return None;
     }
-    let meant =
-        step.goal.destinations(true).into_iter().find(|said| base(said).contains('.') && !is_touched(steps, said))?;
+    // "Save it as X": that X is only read is not enough.
+    let towards = |said: &str| step.goal.placed().iter().any(|(path, how)| *path == said && how.towards);
+    let left = |said: &str| !is_touched(steps, said, false) || (towards(said) && !is_touched(steps, said, true));
+    let meant = step.goal.destinations(true).into_iter().find(|said| base(said).contains('.') && left(said))?;
     let message = format!("{path} would be written, and the goal says {meant}");
     Some(Reason::ask(Code::GoalUnasked, message).fix("write where the goal says"))
 }
@@ -115,9 +117,12 @@ pub(super) fn removed_else(steps: &[Prepared<'_>], i: usize) -> Option<Reason> {
     Some(Reason::ask(Code::GoalUnasked, format!("{path} would be removed, and {why}")).fix("remove what the goal says"))
 }
 
-/// Whether any step has to do with a file of this name.
-fn is_touched(steps: &[Prepared<'_>], said: &str) -> bool {
-    let there = |touch: &Touch| is_named_so(&touch.name, said) || fold(&touch.name).contains(&format!("{said}/"));
+/// Whether any step has to do with a file of this name, or writes it, or has a line with it.
+fn is_touched(steps: &[Prepared<'_>], said: &str, written: bool) -> bool {
+    let there = |touch: &Touch| {
+        !(written && touch.effect.is_harmless())
+            && (is_named_so(&touch.name, said) || fold(&touch.name).contains(&format!("{said}/")))
+    };
     steps.iter().any(|step| {
         step.derived.touches.iter().any(there) || step.text("command").is_some_and(|line| fold(line).contains(said))
     })

@@ -347,8 +347,11 @@ impl Wishes {
         let words = &self.read.words;
         // "Find out whether lot 12 is registered": there it is only spoken of.
         let spoken_of = |word: &Word| word.subordinate && !word.is(ACTING) && !Kind::is_any(word);
-        let object =
-            |word: &&Word| !word.within && !spoken_of(word) && !has(PLAIN, &word.text) && by_name(tool, &word.text);
+        // "By mail" is how somebody hears of it.
+        let way = |word: &Word| self.before(word.at).next().is_some_and(|before| has("by via per", before));
+        let object = |word: &&Word| {
+            !word.within && !spoken_of(word) && !has(PLAIN, &word.text) && by_name(tool, &word.text) && !way(word)
+        };
         let looked_at = |object: &Word| {
             let verb = |w: &&Word| w.clause == object.clause && w.orders() && Kind::is_any(w);
             let mut orders = words.iter().filter(verb).peekable();

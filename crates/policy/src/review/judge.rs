@@ -15,7 +15,8 @@ use super::scope::StepScope;
 use super::totals::{self, Total, Totals};
 use super::{
     Request, apart, around, awaited, below, carried, checks, direction, edits, goal, jobs, leaving, lever, likeness,
-    loosened, packages, repository, resources, rewritten, served, sources, structure, threats, twice, undoing, vouched,
+    loosened, packages, repository, resources, rewritten, served, sources, structure, swapped, threats, twice, undoing,
+    vouched,
 };
 use crate::condition::Scope;
 use crate::effects::{self, By, Scene};
@@ -88,6 +89,10 @@ pub(super) fn step(view: &View<'_, '_>, i: usize) -> Judged {
         judged.reasons.extend(goal::mixed_up(prepared));
         judged.reasons.extend(goal::for_another(steps, i));
         judged.reasons.extend(twice::check(steps, i));
+        judged.reasons.extend(swapped::of_another(steps, i));
+        judged.reasons.extend(swapped::one_for_two(steps, i));
+        judged.reasons.extend(swapped::told_for_ordered(steps, i));
+        judged.reasons.extend(swapped::of_another_record(steps, i));
         judged.reasons.extend(jobs::check(prepared));
         judged.reasons.extend(twice::all_of_some(steps, i));
         judged.reasons.extend(twice::as_told(request, steps, i));

@@ -8,7 +8,7 @@ use super::prepare::Prepared;
 use crate::deployment::Standing;
 use crate::effects::{By, Touch};
 use crate::hosts::Endpoint;
-use crate::paths::is_within;
+use crate::paths::{fold, is_within};
 
 /// Parts of the names of such lists.
 const LISTS: &[&str] = &["lock", "requirements", "package.json", ".npmrc", "pip.conf", "Gemfile", "pyproject.toml"];
@@ -115,7 +115,7 @@ pub(super) fn from_nowhere(request: &Request<'_>, step: &Prepared<'_>) -> Option
     Some(Reason::block(Code::ExecuteUnanalysed, message).fix("take it from a registry, or name the source in the goal"))
 }
 
-/// A package that the plan adds to a list beside the one that the goal names.
+/// A package that the plan adds to a list beside the one that the goal names, or that is called almost like it.
 pub(super) fn beside_the_named(request: &Request<'_>, step: &Prepared<'_>) -> Option<Reason> {
     let appends = |touch: &&Touch| {
         let base = touch.name.rsplit('/').next().unwrap_or(&touch.name);
@@ -126,10 +126,28 @@ pub(super) fn beside_the_named(request: &Request<'_>, step: &Prepared<'_>) -> Op
     let lines = args.get("content")?.as_str()?.lines().map(str::trim).filter(|line| !line.is_empty());
     let packages: Vec<&str> = lines.filter(|line| !line.starts_with(['#', '-'])).collect();
     let named = |package: &&&str| super::goal::names_package(request.pinned_goal, package);
-    packages.iter().find(named)?;
+    let slip = |package: &&&str| {
+        let name = fold(package.split(['=', '<', '>', '~', '!', '[', ';', ' ']).next().unwrap_or(package)).into_owned();
+        step.goal.tokens().any(|said| is_slip(&said.replace('_', "-"), &name.replace('_', "-")))
+    };
+    packages.iter().find(|package| named(package) || slip(package))?;
     let other = packages.iter().find(|package| !named(package))?;
     let message = format!("{} would get {other}, and the goal names another package", list.name);
     Some(Reason::ask(Code::GoalUnasked, message).fix("name the package in the goal"))
+}
+
+/// Whether a name is another one with a letter more, less or other, or with two of them exchanged.
+fn is_slip(said: &str, name: &str) -> bool {
+    let common = |one: &[u8], other: &[u8]| one.iter().zip(other).take_while(|(a, b)| a == b).count();
+    let rest = |text: &str, start: usize| text.bytes().skip(start).rev().collect::<Vec<u8>>();
+    let start = common(said.as_bytes(), name.as_bytes());
+    let (one, other) = (rest(said, start), rest(name, start));
+    let end = common(&one, &other);
+    match (one.get(end..), other.get(end..)) {
+        (Some([a, b]), Some([c, d])) => (a, b) == (d, c),
+        (Some(one), Some(other)) => said.len() > 3 && said != name && one.len() < 2 && other.len() < 2,
+        _ => false,
+    }
 }
 
 /// The addresses of a list that are sources of their own.

@@ -20,14 +20,19 @@ pub(super) fn check(steps: &[Prepared<'_>], i: usize) -> Option<Reason> {
     let given = step.given.as_object()?;
     let (thing, left) = given.iter().find_map(|(name, thing)| {
         let thing = fold(thing.as_str()?);
-        let removes = step.step.action.as_str().starts_with("delete_");
-        let kind = kind(&thing).filter(|_| removes || !thing.contains('/'))?;
+        let action = step.step.action.as_str();
+        let whole = action == "write_file" && name == "path";
+        let kind = kind(&thing).filter(|_| action.starts_with("delete_") || whole || !thing.contains('/'))?;
         let mut others =
             step.goal.tokens().filter(|named| self::kind(named) == Some(kind) && *named != thing).peekable();
         others.peek()?;
         let earlier = steps.iter().take(i).filter(alike).any(|other| has(other, name, &thing));
-        let taken =
-            |named: &str| steps.iter().filter(alike).any(|step| given.keys().any(|name| has(step, name, named)));
+        // A file that is read, or that a line names, is one of those that are taken.
+        let taken = |named: &str| {
+            let own = |step: &&Prepared<'_>| whole || alike(step);
+            let names = |step: &Prepared<'_>| whole && fold(&step.given.to_string()).contains(named);
+            steps.iter().filter(own).any(|step| given.keys().any(|name| has(step, name, named)) || names(step))
+        };
         let left = others.filter(|_| earlier).find(|named| !taken(named))?;
         Some((thing.clone(), left))
     })?;
@@ -82,12 +87,17 @@ pub(super) fn as_told(request: &Request<'_>, steps: &[Prepared<'_>], i: usize) -
 }
 
 /// What things of one kind have in common: the letters before their numbers, the house of an address.
-fn kind(name: &str) -> Option<&str> {
+pub(super) fn kind(name: &str) -> Option<&str> {
     if let Some((_, house)) = name.split_once('@') {
         return Some(house);
     }
     if name.contains('/') {
         return name.rsplit_once('.').map(|(_, kind)| kind);
+    }
+    let digits = |text: &str| text.chars().all(|c| c.is_ascii_digit());
+    // Numbers as long as one another, and no years.
+    if digits(name) && !name.starts_with("20") && !name.starts_with("19") {
+        return "00000000000000".get(..name.len()).filter(|_| name.len() > 3);
     }
     let (letters, number) = name.split_once('-')?;
     let numbered = !number.is_empty() && number.chars().all(|c| c.is_ascii_digit() || c == '-');

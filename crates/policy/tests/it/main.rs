@@ -31,6 +31,7 @@ mod released;
 mod repository;
 mod said;
 mod structure;
+mod swapped;
 mod taken_back;
 mod threats;
 mod waited_for;

@@ -151,12 +151,17 @@ fn act(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> Found {
 fn statement(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> Found {
     let chosen = touch.kind == TargetKind::Database
         && !touch.effect.is_harmless()
-        && prepared.text("sql").is_some()
-        && is_told(request, prepared)
+        && prepared.text("sql").is_some_and(|sql| is_told(request, prepared) || holds_a_told(request, prepared, sql))
         && goal::unwanted(request, prepared);
     chosen.then(|| {
         (Decision::Block, format!("data from outside says what is done in {}, and the goal does not", touch.name))
     })
+}
+
+/// Whether a statement has a value in quotes that a text from outside gives, and the goal does not: "delete T-311 as well".
+fn holds_a_told(request: &Request<'_>, prepared: &Prepared<'_>, sql: &str) -> bool {
+    let told = |value: &&str| value.len() > 2 && request.session.was_told(value) && !prepared.goal.name(value);
+    sql.split('\'').skip(1).step_by(2).any(|value| told(&value))
 }
 
 /// What a text says is to be remembered, where the user wants nothing remembered.

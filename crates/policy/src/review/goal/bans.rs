@@ -449,7 +449,12 @@ pub(super) fn of(goal: &Goal) -> Vec<Ban> {
                 // "Keep a copy of demo, throw away demo/*.json": what goes does not stay.
                 let goes = |w: &Word| w.clause != word.clause && w.orders() && w.is(super::REMOVAL);
                 let end = words.iter().skip(i).position(goes).map_or(words.len(), |at| i + at);
-                let things = things(goal, words.get(..end).unwrap_or(words), i + 1);
+                let mut things = things(goal, words.get(..end).unwrap_or(words), i + 1);
+                // "PL-7000 is the one we keep"
+                let one = |n: usize| i.checked_sub(n).and_then(|i| words.get(i)).is_some_and(|w| has("one ones", &w.text));
+                if things.is_empty() && !word.negated && (one(2) || one(3)) {
+                    things.extend(last_named(goal, words, i));
+                }
                 bans.extend((!things.is_empty()).then(|| Ban::on(Act::Remove, things)));
             }
             // "The others he sorts out himself, leave those"

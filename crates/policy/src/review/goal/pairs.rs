@@ -5,10 +5,11 @@ use countersign_plan::tool::Effect;
 use countersign_plan::verdict::{Code, Reason};
 use serde_json::Value;
 
+use super::fields::Counted;
 use super::together::{COPULAS, prefix};
 use super::wanted::ENGLISH;
 use super::words::{Word, has};
-use super::{ACTING, Kind, LOOKING, REMOVAL, TELLING, Wishes, by_name, is_file_name, order, parts};
+use super::{ACTING, Kind, LOOKING, REMOVAL, TELLING, Wishes, bans, by_name, is_file_name, order, parts};
 use crate::effects::{By, Touch};
 use crate::flow::{is_switch, switches};
 use crate::lists::{MONEY, are_synonyms};
@@ -126,6 +127,50 @@ pub(in crate::review) fn mixed_up(prepared: &Prepared<'_>) -> Option<Reason> {
 }
 
 impl Wishes {
+    /// The figures that it gives, other than as how something is or was.
+    pub(in crate::review) fn figures(&self) -> Vec<String> {
+        let given = self.tokens().filter(|token| !self.only_tells_figure(token));
+        given.filter_map(|token| Some(number(token)?.to_string())).collect()
+    }
+
+    /// Whether it says this figure only of how something is or was.
+    pub(in crate::review) fn tells_figure(&self, figure: &str) -> bool {
+        let is = |token: &&str| number(token).is_some_and(|number| number.to_string() == figure);
+        let mut said = self.tokens().filter(is).peekable();
+        said.peek().is_some() && said.all(|token| self.only_tells_figure(token))
+    }
+
+    /// Whether it counts this figure in money.
+    pub(in crate::review) fn is_money(&self, figure: &str) -> bool {
+        let start = self.read.text.as_ptr() as usize;
+        let is = |token: &&str| number(token).is_some_and(|number| number.to_string() == figure);
+        let money = |token: &str| self.counted(token.as_ptr() as usize - start) == Some(Counted::Money);
+        self.tokens().filter(is).any(money)
+    }
+
+    fn only_tells_figure(&self, token: &str) -> bool {
+        let at = token.as_ptr() as usize - self.read.text.as_ptr() as usize;
+        // "It has 4 now", "the bill says 220", "and not 0.31"
+        self.is_told_of(at)
+            || self.before(at).next().is_some_and(|before| has("has have had says said shows not", before))
+    }
+
+    /// The records that it says with a number each: "BW12-3 = 418.2", "RG-311 (300 EUR)", "30 seats of C-2274".
+    pub(in crate::review) fn numbered_records(&self) -> Vec<(String, String)> {
+        let tokens: Vec<&str> = self.tokens().collect();
+        let figure = |at: Option<usize>| at.and_then(|at| tokens.get(at)).and_then(|token| number(token));
+        let of = |i: usize| {
+            let token = *tokens.get(i).filter(|token| prefix(token).is_some() || bans::is_name(token))?;
+            let before = |n: usize| i.checked_sub(n);
+            let led = before(1).and_then(|at| tokens.get(at)).is_some_and(|lead| has("of for on from to", lead));
+            let counted = || figure(before(2)).or_else(|| figure(before(3))).filter(|_| led);
+            let linked = tokens.get(i + 1).is_some_and(|link| has("= is was at to gets", link));
+            let number = counted().or_else(|| figure(Some(i + 1 + usize::from(linked))))?;
+            Some((token.to_owned(), number.to_string()))
+        };
+        (0..tokens.len()).filter_map(of).collect()
+    }
+
     /// Where it says this value, and others of its form.
     fn said(&self, field: &str, value: &Value, schema: &Value) -> Option<Said> {
         let text = &self.read.text;

@@ -210,7 +210,7 @@ impl Wishes {
     }
 
     /// Whether it says by a word where something lies: "below exports", and not "in the workspace".
-    fn says_where(&self) -> bool {
+    pub(in crate::review) fn says_where(&self) -> bool {
         const ANYWHERE: &str = "it there them that this which project repo repository workspace tree directory folder folders directories here \
             source code all any each every order case time place full future past sight year month week";
         let words = &self.read.words;

@@ -391,7 +391,8 @@ impl Wishes {
     /// Whether it orders something of another number of this kind, and nothing of this one: "publish version 4, version 3 has the wrong map".
     pub(in crate::review) fn means_another_number(&self, kind: &str, number: u64) -> bool {
         let (words, number) = (&self.read.words, number.to_string());
-        let ordered = |at: &Word| words.iter().any(|w| w.clause == at.clause && w.orders_anything());
+        let orders = |w: &Word| w.orders_anything() || has("goes gets moves", &w.text);
+        let ordered = |at: &Word| words.iter().any(|w| w.clause == at.clause && orders(w));
         let said = || {
             words.windows(2).filter_map(|pair| if let [of, at] = pair { (of.text == kind).then_some(at) } else { None })
         };
@@ -423,15 +424,27 @@ impl Wishes {
             let participle = word.text.ends_with("ed") || has("paid sent done sold put set", &word.text);
             participle && near().any(|w| has("is are was were been", &w.text)) && !near().any(|w| w.text == "to")
         };
+        // "PL-7001 is a copy of PL-7000": what is said is said of the first.
+        let compared = |place: &Word| {
+            let before =
+                || words.iter().rev().filter(|w| w.at < words::start(text, place.at) && w.clause == place.clause);
+            let of = before().take_while(|w| has("of the original", &w.text)).any(|w| w.text == "of");
+            let is = before().find(|w| has(COPULAS, &w.text)).map_or(0, |is| is.at);
+            of && before().any(|w| w.at < is && token(w) != token(place) && alike(token(w)))
+        };
         let described = |(i, place): (usize, &Word)| {
             let name = token(place);
-            let next = words.iter().skip(i + 1).find(|word| token(word) != name);
+            // "PL-1 and PL-2 are copies"
+            let listed = |w: &Word| w.sentence == place.sentence && (w.text == "and" || alike(token(w)));
+            let next = words.iter().skip(i + 1).find(|word| token(word) != name && !listed(word));
             let verb = next.is_some_and(|word| word.sentence == place.sentence && has(COPULAS, &word.text));
             let before = i.checked_sub(1).and_then(|i| words.get(i));
             let inside = before.is_some_and(|word| token(word) == name);
             let orders = |word: &Word| {
                 let kinds = || Kind::ALL.iter().filter(|kind| !matches!(kind, Kind::Look));
-                let order = word.orders() && !passive(word);
+                // "The one we keep"
+                let ours = self.before(word.at).next().is_some_and(|who| has("we i they", who));
+                let order = word.orders() && !passive(word) && !ours;
                 word.sentence == place.sentence && order && kinds().any(|kind| word.is(kind.stems()))
             };
             // "There is a draft DD-7 and a declaration DE-7."
@@ -441,7 +454,7 @@ impl Wishes {
             let clause = || words.iter().filter(|word| word.clause == place.clause && word.at < place.at);
             let good = clause().next_back().is_some_and(|word| has("is are", &word.text))
                 && clause().any(|word| has("good right correct valid real proper", &word.text));
-            inside || ((verb || there || good) && !words.iter().any(orders))
+            inside || ((verb || there || good) && !words.iter().any(orders)) || compared(place)
         };
         // Nothing is ordered in its part of a sentence, and something is in that of another one.
         let ordered = |word: &Word| {
@@ -498,6 +511,9 @@ impl Wishes {
         }
         let another = |word: &Word| token(word) != name && alike(token(word)) && ordered(word);
         if kind.is_some() && own().next().is_some() && !own().any(ordered) && words.iter().any(another) {
+            return true;
+        }
+        if kind.is_some() && !own().any(ordered) && own().any(compared) {
             return true;
         }
         // Where of each it is only said how it is, what is asked for is asked of them.

@@ -94,8 +94,12 @@ pub(in crate::review) fn only_described(prepared: &Prepared<'_>) -> Option<Reaso
         let message = format!("the goal leaves {later} for later");
         return Some(Reason::ask(Code::GoalUnasked, message).fix("leave it out"));
     }
-    let numbers =
-        prepared.given.as_object().into_iter().flatten().filter_map(|(key, value)| Some((key, value.as_u64()?)));
+    let numbers = prepared
+        .given
+        .as_object()
+        .into_iter()
+        .flatten()
+        .filter_map(|(key, value)| Some((key, value.as_u64().or_else(|| value.as_str()?.parse().ok())?)));
     let mut other = numbers.filter(|(key, number)| prepared.goal.means_another_number(key, *number));
     let name = prepared.texts().find(|text| prepared.goal.only_describe(text)).map(str::to_owned);
     let name = name.or_else(|| other.next().map(|(key, number)| format!("{key} {number}")))?;

@@ -45,7 +45,7 @@ pub(in crate::review) fn unwanted(request: &Request<'_>, prepared: &Prepared<'_>
     let wishes = &prepared.goal;
     let words = &wishes.read.words;
     let silent = wishes.asked.is_empty() && words.len() <= UNCLEAR;
-    if silent || wishes.delegates() || !words.iter().any(|word| has(ENGLISH, &word.text)) {
+    if silent || wishes.delegates() || !words.iter().any(|word| word.asks || has(ENGLISH, &word.text)) {
         return false;
     }
     let action = prepared.step.action.as_str();

@@ -157,7 +157,11 @@ impl Goal {
                     .rev()
                     .take(6)
                     .any(|word| has("when if once where", &word.text) && word.clause == clause);
-            subordinate = subordinate && !(then || stated || (fourth && said && verb));
+            // "When it really lists 212 the folder may go": what may be done has a subject of its own.
+            let allowed = matches!(one, "may" | "can")
+                && words.iter().rev().nth(1).is_some_and(|word| has("the that this", &word.text))
+                && words.iter().rev().skip(2).position(|word| has(SUBORDINATE, &word.text)).is_some_and(|far| far > 2);
+            subordinate = subordinate && !(then || stated || allowed || (fourth && said && verb));
             // "I'll answer them myself", "Lucie will try it": who says who does it does not ask for it. "Will you" asks.
             subordinate |= matches!(one, "ll" | "will") && !begins && previous != "you";
             // "We may drop the disks next week": nor does it ask for it now.
