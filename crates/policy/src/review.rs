@@ -22,6 +22,7 @@ mod leaving;
 mod lever;
 mod likeness;
 mod loosened;
+mod overwritten;
 mod packages;
 mod plan;
 mod prepare;

@@ -46,7 +46,7 @@ pub(super) fn carried<'s>(step: &'s Prepared<'_>) -> Vec<Carried<'s>> {
     own.into_iter().chain(by_line).filter(known).collect()
 }
 
-fn bare(path: &str) -> &str {
+pub(super) fn bare(path: &str) -> &str {
     path.trim_start_matches("./").trim_end_matches('/')
 }
 
@@ -82,7 +82,10 @@ pub(super) fn written_elsewhere(steps: &[Prepared<'_>], i: usize) -> Option<Reas
     let path = bare(step.text("path")?);
     let possible = step.goal.destinations(false);
     let named = step.goal.placed().iter().any(|(said, _)| is_named_so(path, said));
-    if !named || possible.iter().any(|said| is_named_so(path, said) || fold(path).contains(&format!("{said}/"))) {
+    if !named
+        || step.goal.edits(path)
+        || possible.iter().any(|said| is_named_so(path, said) || fold(path).contains(&format!("{said}/")))
+    {
         return None;
     }
     // "Save it as X": that X is only read is not enough.
@@ -108,7 +111,8 @@ pub(super) fn removed_else(steps: &[Prepared<'_>], i: usize) -> Option<Reason> {
         let there = |touch: &Touch| touch.effect == Effect::Delete && is_named_so(&touch.name, said);
         steps.iter().any(|step| step.derived.touches.iter().any(there))
     };
-    let other = removed.into_iter().find(|said| !gone(said));
+    // "Delete the loose copies in scans/2020"
+    let other = removed.into_iter().chain(step.goal.removed_in(path)).find(|said| !gone(said));
     let why = match other {
         Some(other) => format!("the goal says {other}"),
         None if namings.all(|(_, how)| how.towards) => "the goal has something put there".to_owned(),

@@ -15,8 +15,8 @@ use super::scope::StepScope;
 use super::totals::{self, Total, Totals};
 use super::{
     Request, apart, around, awaited, below, carried, checks, direction, edits, goal, jobs, leaving, lever, likeness,
-    loosened, packages, repository, resources, rewritten, served, sources, structure, swapped, threats, twice, undoing,
-    vouched,
+    loosened, overwritten, packages, repository, resources, rewritten, served, sources, structure, swapped, threats,
+    twice, undoing, vouched,
 };
 use crate::condition::Scope;
 use crate::effects::{self, By, Scene};
@@ -128,6 +128,9 @@ pub(super) fn step(view: &View<'_, '_>, i: usize) -> Judged {
         judged.reasons.extend(direction::check(steps, i));
         judged.reasons.extend(direction::written_elsewhere(steps, i));
         judged.reasons.extend(direction::removed_else(steps, i));
+        judged.reasons.extend(overwritten::copy_lost(steps, i));
+        judged.reasons.extend(overwritten::keeps_the_new(steps, i));
+        judged.reasons.extend(overwritten::source_overwritten(steps, i));
         judged.reasons.extend(packages::from_elsewhere(request, prepared));
         judged.reasons.extend(packages::beside_the_named(request, prepared));
         judged.reasons.extend(packages::from_nowhere(request, prepared));

@@ -154,3 +154,66 @@ fn a_way_of_being_told_is_no_thing_to_be_changed() {
     };
     assert_ne!(rule("Summarise RK-40 for me in two sentences, by note to myself"), Allow);
 }
+
+#[test]
+fn a_copy_that_was_made_to_be_kept_is_not_lost_again() {
+    let decide = |goal: &str, steps: Value| {
+        with_tools(&[], goal, steps).reasons.iter().any(|reason| reason.code == Code::GoalUnasked)
+    };
+    let copy =
+        |from: &str, to: &str| json!({"id": "c", "action": "copy_file", "args": {"source": from, "destination": to}});
+    let write = |path: &str| json!({"id": "w", "action": "write_file", "args": {"path": path, "content": "[]\n"}, "needs": ["c"]});
+    let remove = |path: &str| json!({"id": "r", "action": "delete_file", "args": {"path": path}, "needs": ["c"], "rollback": "snapshot"});
+    let goal = "Keep data/list.json as archive/list.json, then empty the original";
+    assert!(!decide(goal, json!([copy("data/list.json", "archive/list.json"), write("data/list.json")])));
+    assert!(decide(goal, json!([copy("data/list.json", "archive/list.json"), write("archive/list.json")])));
+    let goal = "Copy data/list.json to archive/list.json, compare both, and delete the first one";
+    assert!(!decide(goal, json!([copy("data/list.json", "archive/list.json"), remove("data/list.json")])));
+    assert!(decide(goal, json!([copy("data/list.json", "archive/list.json"), remove("archive/list.json")])));
+}
+
+#[test]
+fn what_is_kept_is_what_was_there_and_not_what_comes() {
+    let goal = "Replace docs/limits.json by docs/limits.new.json. Keep the old one as docs/limits.bak.json";
+    let unasked = |kept: &str| {
+        let copy = |id: &str, from: &str, to: &str| json!({"id": id, "action": "copy_file", "args": {"source": from, "destination": to}});
+        let steps =
+            json!([copy("a", kept, "docs/limits.bak.json"), copy("b", "docs/limits.new.json", "docs/limits.json")]);
+        with_tools(&[], goal, steps).reasons.iter().any(|reason| reason.code == Code::GoalUnasked)
+    };
+    assert!(!unasked("docs/limits.json"));
+    assert!(unasked("docs/limits.new.json"));
+}
+
+#[test]
+fn what_is_made_of_a_file_does_not_take_its_place() {
+    let write = |goal: &str, path: &str| {
+        let steps = json!([
+            {"id": "r", "action": "read_file", "args": {"path": "docs/guide.md"}},
+            {"id": "w", "action": "write_file", "args": {"path": path, "content": "In short.\n"}, "needs": ["r"]},
+        ]);
+        with_tools(&[], goal, steps).reasons.iter().any(|reason| reason.code == Code::GoalUnasked)
+    };
+    for goal in [
+        "summarise docs/guide.md in 3 lines into docs/public/guide.md",
+        "A short guide, please: docs/guide.md -> docs/public/guide.md",
+    ] {
+        assert!(!write(goal, "docs/public/guide.md"), "{goal}");
+    }
+    assert!(write("summarise docs/guide.md in 3 lines into docs/public/guide.md", "docs/guide.md"));
+    assert!(!write("Shorten docs/guide.md, the style is in docs/public/style.md", "docs/guide.md"));
+}
+
+#[test]
+fn what_goes_lies_where_the_goal_says() {
+    let remove = |path: &str| {
+        let goal = "Verify archive/2020 with its checksums; if all match, delete the loose copies in scans/2020";
+        let steps = json!([
+            {"id": "v", "action": "execute_command", "args": {"command": "cd archive/2020 && sha256sum -c SHA256SUMS"}, "expect": [{"exit_code": 0}]},
+            {"id": "d", "action": "delete_directory", "args": {"path": path}, "needs": ["v"], "rollback": "snapshot"},
+        ]);
+        with_tools(&[], goal, steps).reasons.iter().any(|reason| reason.code == Code::GoalUnasked)
+    };
+    assert!(!remove("scans/2020"));
+    assert!(remove("archive/2020"));
+}

@@ -7,6 +7,10 @@ use crate::paths::fold;
 /// Words before where something is to go.
 const TOWARDS: &str = "to into as onto over";
 
+/// Words before what something is made of, and what is left as it is.
+const MAKING_OF: &str = "from of with out by take translate turn join merge sort summarise summarize copy duplicate convert read check look \
+    is lies lie";
+
 /// How a goal names a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::review) struct Naming {
@@ -60,8 +64,13 @@ impl Wishes {
             let lead = before.next().is_some_and(|word| has("to into as onto in at under", word));
             let near = || words.iter().filter(|word| word.clause == how.clause && word.at < at);
             // "A script which appends to a.txt", "check the settings in a.yml"
-            let other = near().any(|word| has("which that who whose", &word.text) || word.is(super::LOOKING));
-            lead && (!surely || (!other && near().any(Word::orders)))
+            let fetches = near().any(|word| has("fetch get download pull grab save", &word.text));
+            let looks = |word: &Word| !fetches && word.is(super::LOOKING);
+            let other = near().any(|word| has("which that who whose", &word.text) || looks(word));
+            // "Save it to A and compare to B"
+            let compared = near().next_back().is_some_and(|word| word.is("compar"))
+                || self.before(at).nth(1).is_some_and(|word| word.starts_with("compar"));
+            lead && !compared && (!surely || (!other && near().any(Word::orders)))
         };
         self.placed().into_iter().filter(is).map(|(path, _)| path).collect()
     }
@@ -73,10 +82,73 @@ impl Wishes {
         // "Remove the logs in logs/old"
         let object = |path: &str| {
             let at = path.as_ptr() as usize - self.read.text.as_ptr() as usize;
-            !self.before(at).next().is_some_and(|word| has("in from under below to into", word))
+            !self
+                .before(at)
+                .next()
+                .is_some_and(|word| has("in from under below to into as with than against like that", word))
         };
         let placed = self.placed().into_iter().filter(|(path, how)| clauses.contains(&how.clause) && object(path));
         placed.map(|(path, _)| path).collect()
+    }
+
+    /// The folders in which it has something removed: "delete the loose copies in scans/2020".
+    pub(in crate::review) fn removed_in(&self, but: &str) -> Vec<&str> {
+        let removes = |word: &&Word| word.is(super::REMOVAL) && word.orders();
+        let clauses: Vec<usize> = self.read.words.iter().filter(removes).map(|word| word.clause).collect();
+        let within = |path: &str| self.lead(path).is_some_and(|word| has("in from under below", word));
+        // "… and everything in tmp/render"
+        if self.placed().iter().any(|(path, _)| is_named_so(but, path) && within(path)) {
+            return Vec::new();
+        }
+        let placed = self.placed().into_iter().filter(|(path, how)| clauses.contains(&how.clause) && within(path));
+        placed.map(|(path, _)| path).collect()
+    }
+
+    /// The word before a path that it names, but for articles and what kind of thing it is.
+    fn lead(&self, path: &str) -> Option<&str> {
+        let at = path.as_ptr() as usize - self.read.text.as_ptr() as usize;
+        self.before(at).find(|word| !has("the our file folder directory new a an one single page", word))
+    }
+
+    /// Whether it takes something from this path, or makes something of it: "translate A into B", "the new text is in A".
+    pub(in crate::review) fn takes_from(&self, path: &str) -> bool {
+        let mut places = self.placed().into_iter().filter(|(said, _)| *said == path).map(|(said, _)| said).peekable();
+        places.peek().is_some()
+            && places.all(|said| {
+                // "The text is in A"
+                let at = said.as_ptr() as usize - self.read.text.as_ptr() as usize;
+                let lies = || self.before(at).nth(1).is_some_and(|word| has("is lies lie", word));
+                self.lead(said).is_none_or(|word| has(MAKING_OF, word) || (word == "in" && lies()))
+            })
+    }
+
+    /// Whether it has this path itself changed: "shorten A".
+    pub(in crate::review) fn edits(&self, path: &str) -> bool {
+        let changes = |word: &Word| word.orders() && word.is(super::MAKING) && !has(MAKING_OF, &word.text);
+        let verb = |lead: &str| self.read.words.iter().any(|word| word.text == lead && changes(word));
+        self.placed().iter().any(|(said, _)| is_named_so(path, said) && self.lead(said).is_some_and(verb))
+    }
+
+    /// The files into which it has something written.
+    pub(in crate::review) fn put_into(&self) -> Vec<&str> {
+        let into = |path: &&str| {
+            let at = path.as_ptr() as usize - self.read.text.as_ptr() as usize;
+            let arrow = self.read.text.get(..at).is_some_and(|text| text.trim_end().ends_with(['>', '→']));
+            let base = path.rsplit('/').next().unwrap_or(path);
+            let file = super::is_file_name(base) && !base.starts_with('.');
+            file && (arrow || self.lead(path).is_some_and(|word| has("to into as onto in", word)))
+        };
+        self.placed().into_iter().map(|(path, _)| path).filter(into).collect()
+    }
+
+    /// Whether a path is one under which it has something kept as it is: "keep the old one as B", "B.bak".
+    pub(in crate::review) fn keeps_as(&self, path: &str) -> bool {
+        const KEPT: &str = "old bak backup backups before orig original prev previous archive archived saved";
+        let keeps = |word: &Word| word.is("keep kept backup preserv aside archiv");
+        let clause =
+            |clause: usize| self.read.words.iter().any(|word| word.clause == clause && !word.within && keeps(word));
+        path.split(|c: char| !c.is_alphanumeric()).any(|part| has(KEPT, part))
+            || self.placed().iter().any(|(said, how)| *said == path && clause(how.clause))
     }
 
     /// The paths and names of files that it gives, and how it names each.
