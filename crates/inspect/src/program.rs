@@ -3,6 +3,7 @@
 mod alias;
 mod ansible;
 mod apply;
+mod awk;
 mod beside;
 mod builtin;
 mod client;
@@ -222,8 +223,10 @@ impl Machine<'_> {
             base == "curl" && rest.iter().any(|word| named.iter().any(|option| word.prefix().starts_with(option)))
         };
         let coded = || base.starts_with("py") && rest.iter().any(|word| matches!(word.constant(), Some("-c" | "-")));
-        if matches!(base, "make" | "gmake" | "bmake" | "exiftool" | "tee" | "gtee" | "go")
-            || connects()
+        if matches!(
+            base,
+            "make" | "gmake" | "bmake" | "exiftool" | "tee" | "gtee" | "go" | "awk" | "gawk" | "mawk" | "nawk"
+        ) || connects()
             || encodes()
             || coded()
             || twice()

@@ -397,7 +397,7 @@ impl Machine<'_> {
             }
             Role::Awk => {
                 doing.scripted = true;
-                self.awk(word);
+                self.awk(word, stdin);
             }
             Role::Jq => self.filter_of_json(word, doing),
             Role::GitConfig => self.git_config(word),
