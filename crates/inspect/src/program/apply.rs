@@ -68,7 +68,15 @@ impl Machine<'_> {
                 return Stream { sources: stdin.sources.clone(), ..Stream::unknown() };
             }
         };
-        let tags: Vec<&Tag> = grammar.tags().chain(parsed.tags.iter().copied()).collect();
+        let mut tags: Vec<&Tag> = grammar.tags().chain(parsed.tags.iter().copied()).collect();
+        tags.retain(|tag| !self.only_hardens(tag, &parsed, rest));
+        // A connection's own settings may look names up, and start programs: only what a file of the project's says is shown by itself
+        // (ssh(1), "-G"; ssh_config(5), "CanonicalizeHostname", "Match").
+        let read = parsed.values.iter().any(|(role, _)| *role == Role::Load);
+        tags.retain(|tag| self.by != "ssh" || read || !matches!(tag, Tag::As(_)));
+        if super::contained::takes_trial_back(&self.by, rest) {
+            tags.retain(|tag| **tag != Tag::DryRun);
+        }
         let of_another = self.is_asked_of_another(&mut parsed, rest);
         if !of_another && self.only_shows(&parsed, &tags, rest) {
             return Stream::unknown();
@@ -129,6 +137,8 @@ impl Machine<'_> {
             self.image(image);
         }
         // What a carrier brings somewhere is read once.
+        let entry_point = self.entry_of_container(&parsed, rest);
+        parsed.command = entry_point.into_iter().chain(std::mem::take(&mut parsed.command)).collect();
         let out = if opened { None } else { self.commands(&grammar, &parsed, &tags, &mut doing, stdin) };
         self.transfer(&tags, &doing);
         self.lands_inside(brought, &doing.written);
@@ -186,7 +196,7 @@ impl Machine<'_> {
                         self.runs_written(&below);
                     }
                 }
-                Tag::Net(_) if tags.contains(&&Tag::Alone) => {}
+                Tag::Net(_) if tags.contains(&&Tag::Alone) || self.tries_to_publish(parsed, doing.dry) => {}
                 Tag::Net(registry) if !registry.contains('.') => self.asks_registry(registry, &parsed.operands),
                 Tag::Net(host) => doing.hosts.push(Word::text(*host)),
                 Tag::Named(effect) => {
@@ -475,6 +485,13 @@ impl Machine<'_> {
                         let name = image.split(['@', ':']).next()?.rsplit('/').next()?.to_owned();
                         crate::catalogue::entry(&name).is_some().then(|| Word::text(name))
                     });
+                    // Options of a program that only the image names.
+                    if options && program.is_none() && parsed.command.iter().all(|word| word.constant().is_some()) {
+                        let words: Vec<String> = parsed.command.iter().map(Word::shown).collect();
+                        let what = format!("{} … {}", self.by, words.join(" "));
+                        self.touch_other(Effect::Execute, countersign_plan::tool::TargetKind::Process, what);
+                        return None;
+                    }
                     let command: Vec<Word> = program.into_iter().chain(parsed.command.iter().cloned()).collect();
                     if self.elsewhere(&command, &mounts(&parsed.values)) {
                         doing.reads = true;

@@ -253,7 +253,9 @@ fn change(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> Opti
     if touch.kind == TargetKind::Process
         && touch.by == By::Command
         && touch.name.len() > 1
-        && request.pinned_goal.is_some_and(|goal| is_said_process(goal, &touch.name))
+        && request
+            .pinned_goal
+            .is_some_and(|goal| is_said_process(goal, &touch.name) || is_said_to_be_kept(goal, &touch.name))
         && ["stop", "kill", "terminat"].iter().any(|verb| prepared.goal.order(verb))
     {
         return None;
@@ -313,6 +315,17 @@ fn is_said_process(goal: &str, number: &str) -> bool {
     })
 }
 
+/// "Kill the build (pid in /tmp/x.pid)", and the line reads the number there.
+fn is_said_to_be_kept(goal: &str, process: &str) -> bool {
+    let file = process
+        .strip_prefix("${(cat ")
+        .or_else(|| process.strip_prefix("${(< "))
+        .and_then(|rest| rest.strip_suffix(")}"));
+    file.is_some_and(|file| {
+        file.ends_with(".pid") && !file.contains([' ', ';', '|', '&', '$', '`']) && goal::names(Some(goal), file)
+    })
+}
+
 /// Whether a path is a program of an environment that a package manager fills.
 fn is_environment(path: &str) -> bool {
     ["/.venv/bin/", "/venv/bin/", "/node_modules/.bin/"].iter().any(|folder| path.contains(folder))
@@ -361,6 +374,23 @@ fn is_rebuilt(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> 
             && removed.zip(built).is_some_and(|(removed, built)| removed < built)
     };
     is_product(inside) && (prepared.goal.speak_of(goal::REBUILDING) || filled() || builds())
+}
+
+/// "Regenerate the mocks": what by its ending a generator wrote, before that runs again (Go blog, "Generating code"; protoc's manual).
+fn is_generated_anew(prepared: &Prepared<'_>, touch: &Touch) -> bool {
+    const GENERATED: [&str; 7] = ["_mock.go", "_gen.go", ".gen.go", ".pb.go", "_string.go", "_pb2.py", "_pb2_grpc.py"];
+    let calls = &prepared.derived.calls;
+    let removed = calls.iter().position(|call| call.first().is_some_and(|name| name == "rm"));
+    let generates = |call: &Vec<String>| match call.iter().map(String::as_str).take(2).collect::<Vec<_>>().as_slice() {
+        ["go", word] => *word == "generate",
+        [name, ..] => has("mockgen protoc buf", name),
+        [] => false,
+    };
+    let again = calls.iter().rposition(generates);
+    GENERATED.iter().any(|end| touch.name.ends_with(end))
+        && !touch.recursive
+        && prepared.goal.speak_of("regenerat")
+        && removed.zip(again).is_some_and(|(removed, again)| removed < again)
 }
 
 /// A path as it is called in its workspace.
@@ -495,12 +525,19 @@ fn is_in_file(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> 
 }
 
 /// Programs beside `sqlite3` that have no databases.
-const OF_FILES: &str = "sqlite3 cat echo printf head tail time sort column";
+const OF_FILES: &str = "sqlite3 cat echo printf head tail time sort column cp rm mkdir ls wc";
 
-/// "An exact copy of it, and what is gone there is gone here as well": a line that does nothing but that, from where the goal says to this
+/// "An exact copy of it, and what is gone there is gone here as well": a line that removes nothing but that, from where the goal says to this
 /// folder (rsync(1), `--delete`).
 fn is_mirrored(request: &Request<'_>, prepared: &Prepared<'_>, folder: &str) -> bool {
-    let [call] = prepared.derived.calls.as_slice() else { return false };
+    let mut calls = prepared.derived.calls.iter().filter(|call| call.first().is_some_and(|name| name == "rsync"));
+    let (Some(call), removals) = (calls.next(), prepared.derived.touches.iter()) else { return false };
+    let others = |other: &Touch| other.effect == Effect::Delete && !other.name.starts_with(folder);
+    if calls.any(|other| !other.ends_with(call.get(call.len().saturating_sub(2)..).unwrap_or_default()))
+        || removals.clone().any(others)
+    {
+        return false;
+    }
     let plain: Vec<&str> = call.iter().skip(1).map(String::as_str).filter(|arg| !arg.starts_with('-')).collect();
     let [from, to] = plain.as_slice() else { return false };
     let (from, to) = (from.trim_end_matches('/'), to.trim_end_matches('/'));
@@ -525,7 +562,8 @@ fn removal(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> Opt
         return None;
     }
     let by_line = touch.by == By::Command && request.deployment.in_temporary(&seen);
-    if by_line && is_made_anew(prepared, touch) {
+    let copy = || touch.name.strip_suffix("/*").is_some_and(|folder| is_mirrored(request, prepared, folder));
+    if by_line && (is_made_anew(prepared, touch) || copy()) {
         return None;
     }
     let tidied = by_line && is_tidied(request, prepared, touch);
@@ -550,7 +588,7 @@ fn removal(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> Opt
     if prepared.clears_up(touch) || is_in_between(request, prepared, touch) || own() {
         return None;
     }
-    if is_mirrored(request, prepared, whole) {
+    if is_mirrored(request, prepared, whole) || is_generated_anew(prepared, touch) {
         return None;
     }
     if !(prepared.goal.speak_of(goal::REMOVAL) || is_rebuilt(request, prepared, touch)) {
