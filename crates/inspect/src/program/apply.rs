@@ -68,15 +68,7 @@ impl Machine<'_> {
                 return Stream { sources: stdin.sources.clone(), ..Stream::unknown() };
             }
         };
-        let mut tags: Vec<&Tag> = grammar.tags().chain(parsed.tags.iter().copied()).collect();
-        tags.retain(|tag| !self.only_hardens(tag, &parsed, rest));
-        // A connection's own settings may look names up, and start programs: only what a file of the project's says is shown by itself
-        // (ssh(1), "-G"; ssh_config(5), "CanonicalizeHostname", "Match").
-        let read = parsed.values.iter().any(|(role, _)| *role == Role::Load);
-        tags.retain(|tag| self.by != "ssh" || read || !matches!(tag, Tag::As(_)));
-        if super::contained::takes_trial_back(&self.by, rest) {
-            tags.retain(|tag| **tag != Tag::DryRun);
-        }
+        let tags = self.as_meant(grammar.tags().chain(parsed.tags.iter().copied()).collect(), &parsed, rest);
         let of_another = self.is_asked_of_another(&mut parsed, rest);
         if !of_another && self.only_shows(&parsed, &tags, rest) {
             return Stream::unknown();
@@ -427,9 +419,7 @@ impl Machine<'_> {
                 }
                 self.picture(word, doing);
             }
-            Role::Filter => {
-                self.shell_text(word, &Stream::unknown());
-            }
+            Role::Filter => drop(self.shell_text(word, &Stream::unknown())),
             Role::Debug => self.debugger(word),
             Role::Target => self.target(word),
             Role::Spec if !matches!(word.shown().as_str(), "." | "./" | ":/" | "*") => {}
@@ -485,11 +475,7 @@ impl Machine<'_> {
                         let name = image.split(['@', ':']).next()?.rsplit('/').next()?.to_owned();
                         crate::catalogue::entry(&name).is_some().then(|| Word::text(name))
                     });
-                    // Options of a program that only the image names.
-                    if options && program.is_none() && parsed.command.iter().all(|word| word.constant().is_some()) {
-                        let words: Vec<String> = parsed.command.iter().map(Word::shown).collect();
-                        let what = format!("{} … {}", self.by, words.join(" "));
-                        self.touch_other(Effect::Execute, countersign_plan::tool::TargetKind::Process, what);
+                    if options && program.is_none() && self.known_to_image(&parsed.command) {
                         return None;
                     }
                     let command: Vec<Word> = program.into_iter().chain(parsed.command.iter().cloned()).collect();

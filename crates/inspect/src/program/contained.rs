@@ -1,8 +1,10 @@
 //! What a container is started with that takes rights from it instead of giving it some, and what it starts in the place of its image's own
 //! program (docker-run(1), "--security-opt", "--entrypoint"); runs that only try (npm-publish(1), cargo-publish(1), "--dry-run").
 
+use countersign_plan::tool::{Effect, TargetKind};
+
 use super::options::Parsed;
-use crate::catalogue::Tag;
+use crate::catalogue::{Role, Tag};
 use crate::inspection::FindingKind;
 use crate::machine::{Machine, Word};
 
@@ -23,8 +25,31 @@ impl Machine<'_> {
             && parsed.path.iter().any(|word| matches!(word.as_str(), "run" | "create"))
     }
 
+    /// What options stand for beside the others that are given.
+    pub(super) fn as_meant<'t>(&self, mut tags: Vec<&'t Tag>, parsed: &Parsed<'_>, rest: &[Word]) -> Vec<&'t Tag> {
+        tags.retain(|tag| !self.only_hardens(tag, parsed, rest));
+        // A connection's own settings may look names up, and start programs: only what a file of the project's says is shown by itself
+        // (ssh(1), "-G"; ssh_config(5), "CanonicalizeHostname", "Match").
+        let read = parsed.values.iter().any(|(role, _)| *role == Role::Load);
+        tags.retain(|tag| self.by != "ssh" || read || !matches!(tag, Tag::As(_)));
+        if takes_trial_back(&self.by, rest) {
+            tags.retain(|tag| **tag != Tag::DryRun);
+        }
+        tags
+    }
+
+    /// Options of a program that only the image names, where all of them are constant.
+    pub(super) fn known_to_image(&mut self, command: &[Word]) -> bool {
+        let constant = command.iter().all(|word| word.constant().is_some());
+        if constant {
+            let words: Vec<String> = command.iter().map(Word::shown).collect();
+            self.touch_other(Effect::Execute, TargetKind::Process, format!("{} … {}", self.by, words.join(" ")));
+        }
+        constant
+    }
+
     /// Whether a tag stands for an option that here only takes rights away: `--security-opt no-new-privileges`.
-    pub(super) fn only_hardens(&self, tag: &Tag, parsed: &Parsed<'_>, rest: &[Word]) -> bool {
+    fn only_hardens(&self, tag: &Tag, parsed: &Parsed<'_>, rest: &[Word]) -> bool {
         let hardens = |value: String| {
             matches!(value.as_str(), "no-new-privileges" | "no-new-privileges:true" | "no-new-privileges=true")
         };
@@ -53,7 +78,7 @@ impl Machine<'_> {
 
 /// Whether an option that only tries is taken back: `--dry-run=false`, `--dry-run false`, `--no-dry-run` (npm's configuration, "Boolean"
 /// values; kubectl's `--dry-run=none`).
-pub(super) fn takes_trial_back(by: &str, rest: &[Word]) -> bool {
+fn takes_trial_back(by: &str, rest: &[Word]) -> bool {
     const NOT: &[&str] = &["false", "no", "off", "0", "none", "never"];
     let joined = rest.iter().any(|word| {
         let text = word.shown();

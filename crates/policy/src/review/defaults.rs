@@ -5,6 +5,7 @@ use countersign_plan::tool::{Effect, TargetKind};
 use countersign_plan::value::Expr;
 use countersign_plan::verdict::{Code, Mode};
 
+use super::copies::{is_generated_anew, is_mirrored};
 use super::prepare::Prepared;
 use super::{Request, ReversibleBy, goal};
 use crate::deployment::Standing;
@@ -376,23 +377,6 @@ fn is_rebuilt(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> 
     is_product(inside) && (prepared.goal.speak_of(goal::REBUILDING) || filled() || builds())
 }
 
-/// "Regenerate the mocks": what by its ending a generator wrote, before that runs again (Go blog, "Generating code"; protoc's manual).
-fn is_generated_anew(prepared: &Prepared<'_>, touch: &Touch) -> bool {
-    const GENERATED: [&str; 7] = ["_mock.go", "_gen.go", ".gen.go", ".pb.go", "_string.go", "_pb2.py", "_pb2_grpc.py"];
-    let calls = &prepared.derived.calls;
-    let removed = calls.iter().position(|call| call.first().is_some_and(|name| name == "rm"));
-    let generates = |call: &Vec<String>| match call.iter().map(String::as_str).take(2).collect::<Vec<_>>().as_slice() {
-        ["go", word] => *word == "generate",
-        [name, ..] => has("mockgen protoc buf", name),
-        [] => false,
-    };
-    let again = calls.iter().rposition(generates);
-    GENERATED.iter().any(|end| touch.name.ends_with(end))
-        && !touch.recursive
-        && prepared.goal.speak_of("regenerat")
-        && removed.zip(again).is_some_and(|(removed, again)| removed < again)
-}
-
 /// A path as it is called in its workspace.
 pub(super) fn below_workspace<'a>(request: &Request<'_>, path: &'a str) -> &'a str {
     let below = |root: &String| path.strip_prefix(root.as_str()).and_then(|rest| rest.strip_prefix('/'));
@@ -526,28 +510,6 @@ fn is_in_file(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> 
 
 /// Programs beside `sqlite3` that have no databases.
 const OF_FILES: &str = "sqlite3 cat echo printf head tail time sort column cp rm mkdir ls wc";
-
-/// "An exact copy of it, and what is gone there is gone here as well": a line that removes nothing but that, from where the goal says to this
-/// folder (rsync(1), `--delete`).
-fn is_mirrored(request: &Request<'_>, prepared: &Prepared<'_>, folder: &str) -> bool {
-    let mut calls = prepared.derived.calls.iter().filter(|call| call.first().is_some_and(|name| name == "rsync"));
-    let (Some(call), removals) = (calls.next(), prepared.derived.touches.iter()) else { return false };
-    let others = |other: &Touch| other.effect == Effect::Delete && !other.name.starts_with(folder);
-    if calls.any(|other| !other.ends_with(call.get(call.len().saturating_sub(2)..).unwrap_or_default()))
-        || removals.clone().any(others)
-    {
-        return false;
-    }
-    let plain: Vec<&str> = call.iter().skip(1).map(String::as_str).filter(|arg| !arg.starts_with('-')).collect();
-    let [from, to] = plain.as_slice() else { return false };
-    let (from, to) = (from.trim_end_matches('/'), to.trim_end_matches('/'));
-    call.first().is_some_and(|name| name == "rsync")
-        && call.iter().any(|arg| arg.starts_with("--delete"))
-        && to.trim_start_matches("./") == below_workspace(request, folder)
-        && prepared.goal.speak_of("mirror exact")
-        && [from, to].iter().all(|path| prepared.goal.name(path))
-        && !prepared.goal.says("of", to)
-}
 
 fn removal(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> Option<Ask> {
     let by_rule = |code, message: String| Some(Ask { code, message, waivable: Waivable::ByRule });
