@@ -154,13 +154,13 @@ impl Machine<'_> {
                     if follows
                         && language == Language::Python
                         && let Some(path) = paths::before(tokens.get(..i - 1).unwrap_or_default(), name)
-                        && self.path_method(&path, name, after)
+                        && self.path_method(&path, name, after, &mut seen)
                     {
                         continue;
                     }
                     if let Some((variable, method)) = name.split_once('.').filter(|_| language == Language::Python)
                         && let Some((_, found)) = seen.loops.iter().find(|(known, _)| known == variable)
-                        && self.path_method(&found.clone(), method, after)
+                        && self.path_method(&found.clone(), method, after, &mut seen)
                     {
                         continue;
                     }

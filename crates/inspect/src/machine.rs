@@ -253,7 +253,8 @@ impl<'a> Machine<'a> {
         // A number in a name leads to no other folder.
         let writes = matches!(effect, Effect::Create | Effect::Update);
         let data = || word.data_as_pattern().filter(|_| writes && !self.origin_of(word).decoded);
-        let numbered = word.numbers_as_pattern().or_else(data);
+        let numbered =
+            word.numbers_as_pattern().or_else(data).or_else(|| self.below_own_folder(word).filter(|_| writes));
         let word = numbered.as_ref().unwrap_or(word);
         let shown = word.spelled();
         if let Err(hidden) = visible(&shown) {
@@ -316,6 +317,9 @@ impl<'a> Machine<'a> {
     fn touch_absolute(&mut self, effect: Effect, name: String, pattern: bool, recursive: bool) {
         if effect > Effect::Read && effect != Effect::Execute {
             self.computed.retain(|built| *built != name && !pattern && !recursive);
+            let stays =
+                |made: &str| made.strip_prefix("built ").is_none_or(|built| built != name && !pattern && !recursive);
+            self.made.retain(|made| stays(made));
         }
         if matches!(effect, Effect::Update | Effect::Delete) {
             self.alters(&name, pattern);

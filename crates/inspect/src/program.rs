@@ -3,9 +3,11 @@
 mod alias;
 mod ansible;
 mod apply;
+mod awk;
 mod beside;
 mod builtin;
 mod client;
+mod contained;
 mod declared;
 mod deeds;
 mod device;
@@ -222,8 +224,10 @@ impl Machine<'_> {
             base == "curl" && rest.iter().any(|word| named.iter().any(|option| word.prefix().starts_with(option)))
         };
         let coded = || base.starts_with("py") && rest.iter().any(|word| matches!(word.constant(), Some("-c" | "-")));
-        if matches!(base, "make" | "gmake" | "bmake" | "exiftool" | "tee" | "gtee" | "go")
-            || connects()
+        if matches!(
+            base,
+            "make" | "gmake" | "bmake" | "exiftool" | "tee" | "gtee" | "go" | "awk" | "gawk" | "mawk" | "nawk"
+        ) || connects()
             || encodes()
             || coded()
             || twice()
@@ -337,7 +341,9 @@ impl Machine<'_> {
         let path = self.paths(word).into_iter().next().unwrap_or_else(|| name.to_owned());
         self.note(&path, rest, Knowledge::File);
         let own = self.made.contains(&path) && !self.files.contains_key(&path) && !self.is_filled_by_others(&path);
-        if self.scratch(word).is_none() && !self.computed.contains(&path) && !own {
+        if self.made.contains(&format!("built {path}")) && !self.files.contains_key(&path) {
+            self.touch_path(Effect::Execute, &Word::text(self.context.cwd.clone()), true);
+        } else if self.scratch(word).is_none() && !self.computed.contains(&path) && !own {
             self.touch_path(Effect::Execute, word, false);
         }
         if let Some(out) = self.of_project(&path, rest, &stdin) {

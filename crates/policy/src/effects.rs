@@ -128,6 +128,8 @@ pub(crate) enum Origin {
     Variable,
     /// A credential that stands in the command.
     Secret,
+    /// A server of databases, which hands rows to a program of its own.
+    Rows,
     /// Nobody knows.
     Unknown,
 }

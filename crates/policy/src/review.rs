@@ -11,6 +11,7 @@ mod below;
 mod bounds;
 mod carried;
 mod checks;
+mod copies;
 mod defaults;
 mod direction;
 mod edits;

@@ -106,6 +106,16 @@ fn sets(after: &[Token], key: &str) -> bool {
     given.into_iter().any(is)
 }
 
+/// Who keeps a name that is put together: `"https://" + part + ".host.example/"`.
+fn kept_by(tokens: &[Token]) -> Option<String> {
+    tokens.iter().skip(1).find_map(|token| match token {
+        Token::Text(end) => {
+            end.strip_prefix('.').filter(|end| end.contains('.')).and_then(|end| crate::host::read(end).name)
+        }
+        _ => None,
+    })
+}
+
 /// The most tokens of what such a call is given.
 const MAX_EVALUATED: usize = 256;
 
@@ -352,7 +362,14 @@ impl Machine<'_> {
                     self.file_of(Effect::Update, text(1), name, false);
                 }
                 match host {
-                    Some(host) => self.touch_host(&Word::text(host)),
+                    Some(host) => {
+                        self.touch_host(&Word::text(host.as_str()));
+                        // Of a name that is put together the end says who keeps it; whoever it is, something goes there.
+                        if crate::host::read(&host).name.is_none() {
+                            let to = argument(after, 0).and_then(kept_by).unwrap_or_else(|| "?".to_owned());
+                            self.touch_other(Effect::Send, TargetKind::Host, to);
+                        }
+                    }
                     None => {
                         self.touch_other(Effect::Send, TargetKind::Host, "?");
                         self.unknown(
@@ -442,7 +459,7 @@ impl Machine<'_> {
 
 impl Machine<'_> {
     /// A method of a path of Python's `pathlib`; whether it is one.
-    pub(super) fn path_method(&mut self, path: &Word, method: &str, after: &[Token]) -> bool {
+    pub(super) fn path_method(&mut self, path: &Word, method: &str, after: &[Token], seen: &mut Seen) -> bool {
         let word = path.clone();
         let first = method.split('.').next().unwrap_or(method);
         match first {
@@ -455,6 +472,8 @@ impl Machine<'_> {
                     for name in self.paths(&word) {
                         self.judge_written(&name, &crate::machine::Stream::constant(body.as_str()));
                     }
+                } else if first.starts_with("write") {
+                    self.judge_rewritten(&word.shown(), seen);
                 }
                 // What is found by a pattern is there already.
                 let before = std::mem::replace(&mut self.in_place, word.is_pattern());

@@ -68,7 +68,7 @@ impl Machine<'_> {
                 return Stream { sources: stdin.sources.clone(), ..Stream::unknown() };
             }
         };
-        let tags: Vec<&Tag> = grammar.tags().chain(parsed.tags.iter().copied()).collect();
+        let tags = self.as_meant(grammar.tags().chain(parsed.tags.iter().copied()).collect(), &parsed, rest);
         let of_another = self.is_asked_of_another(&mut parsed, rest);
         if !of_another && self.only_shows(&parsed, &tags, rest) {
             return Stream::unknown();
@@ -129,6 +129,8 @@ impl Machine<'_> {
             self.image(image);
         }
         // What a carrier brings somewhere is read once.
+        let entry_point = self.entry_of_container(&parsed, rest);
+        parsed.command = entry_point.into_iter().chain(std::mem::take(&mut parsed.command)).collect();
         let out = if opened { None } else { self.commands(&grammar, &parsed, &tags, &mut doing, stdin) };
         self.transfer(&tags, &doing);
         self.lands_inside(brought, &doing.written);
@@ -186,7 +188,7 @@ impl Machine<'_> {
                         self.runs_written(&below);
                     }
                 }
-                Tag::Net(_) if tags.contains(&&Tag::Alone) => {}
+                Tag::Net(_) if tags.contains(&&Tag::Alone) || self.tries_to_publish(parsed, doing.dry) => {}
                 Tag::Net(registry) if !registry.contains('.') => self.asks_registry(registry, &parsed.operands),
                 Tag::Net(host) => doing.hosts.push(Word::text(*host)),
                 Tag::Named(effect) => {
@@ -397,7 +399,7 @@ impl Machine<'_> {
             }
             Role::Awk => {
                 doing.scripted = true;
-                self.awk(word);
+                self.awk(word, stdin);
             }
             Role::Jq => self.filter_of_json(word, doing),
             Role::GitConfig => self.git_config(word),
@@ -417,9 +419,7 @@ impl Machine<'_> {
                 }
                 self.picture(word, doing);
             }
-            Role::Filter => {
-                self.shell_text(word, &Stream::unknown());
-            }
+            Role::Filter => drop(self.shell_text(word, &Stream::unknown())),
             Role::Debug => self.debugger(word),
             Role::Target => self.target(word),
             Role::Spec if !matches!(word.shown().as_str(), "." | "./" | ":/" | "*") => {}
@@ -475,6 +475,9 @@ impl Machine<'_> {
                         let name = image.split(['@', ':']).next()?.rsplit('/').next()?.to_owned();
                         crate::catalogue::entry(&name).is_some().then(|| Word::text(name))
                     });
+                    if options && program.is_none() && self.known_to_image(&parsed.command) {
+                        return None;
+                    }
                     let command: Vec<Word> = program.into_iter().chain(parsed.command.iter().cloned()).collect();
                     if self.elsewhere(&command, &mounts(&parsed.values)) {
                         doing.reads = true;

@@ -121,8 +121,9 @@ impl Machine<'_> {
                 if what.iter().any(|w| w == "-l" || w == "-0") {
                     return Some(Stream::unknown());
                 }
-                // What the line itself put into the background (POSIX, "Special Parameters").
-                if !what.is_empty() && what.iter().all(|word| word == "${!}" || word.starts_with('-') && word != "-1") {
+                // What the line itself put into the background (POSIX, "Special Parameters", "Job Control Job ID").
+                let own = |word: &String| word == "${!}" || word.starts_with('%') && self.effort.starts > 0;
+                if !what.is_empty() && what.iter().all(|word| own(word) || word.starts_with('-') && word != "-1") {
                     return Some(Stream::empty());
                 }
                 if matches!(target.as_str(), "-1" | "1") {

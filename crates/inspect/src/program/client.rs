@@ -105,6 +105,7 @@ impl Machine<'_> {
         }
         // The server's own machine is none the less somebody's.
         self.copied_out(&inspection);
+        self.judge_planted_by_statements(text, &inspection);
         // What lies in memory is gone with the program (sqlite3(1), DuckDB's command line).
         if self.in_memory && !text.to_ascii_lowercase().contains("attach") {
             inspection.touches.retain(|touch| {
@@ -121,15 +122,50 @@ impl Machine<'_> {
             let line = line.strip_prefix('\'').and_then(|line| line.strip_suffix('\'')).unwrap_or(&line);
             // What it is given are rows, which may be a text to decode.
             let inner = crate::shell::shell(&format!("echo WA== | {line}"), self.context);
-            let sent = inner.touches.iter().filter(|touch| keeps_passwords(text) && touch.effect == Effect::Send);
-            sent.map(|touch| touch.name.clone())
-                .collect::<Vec<_>>()
-                .iter()
-                .for_each(|host| self.leaves("secret", host));
+            let sent = inner.touches.iter().filter(|touch| touch.effect == Effect::Send);
+            let hosts: Vec<String> = sent.map(|touch| touch.name.clone()).collect();
+            // Rows that the server hands to a program of its own go where that talks to (PostgreSQL, "COPY").
+            let told =
+                text.split_whitespace().collect::<Vec<_>>().join(" ").to_ascii_lowercase().contains(" to program '");
+            for (from, _) in [("secret", keeps_passwords(text)), ("rows", told)].iter().filter(|(_, is)| *is) {
+                hosts.iter().for_each(|host| self.leaves(from, host));
+            }
             self.absorb_grave(inner);
         }
         let lower = text.to_ascii_lowercase();
         self.ends_databases |= ["'drop database", "'drop schema"].iter().any(|text| lower.contains(text));
+    }
+
+    /// What statements write into a place from which code runs by itself stands in their texts (SQLite, "File I/O Functions";
+    /// PostgreSQL, "COPY"; MySQL, "SELECT … INTO").
+    fn judge_planted_by_statements(&mut self, text: &str, inspection: &crate::inspection::Inspection) {
+        let home = &self.context.home;
+        let planted = |touch: &&crate::inspection::Touch| {
+            touch.kind == countersign_plan::tool::TargetKind::File
+                && touch.effect == Effect::Update
+                && crate::file::runs_by_itself(&touch.name, home)
+        };
+        let places: Vec<String> =
+            inspection.touches.iter().filter(planted).map(|touch| touch.name.clone()).at_most(MAX_FILES).collect();
+        if places.is_empty() {
+            return;
+        }
+        // Texts that are put one behind the other are one; `char(10)` ends a line, as every other text does.
+        let mut pieces = String::new();
+        let mut outside = String::new();
+        for (i, piece) in text.replace("''", "\u{1}").split('\'').enumerate() {
+            if i % 2 == 0 {
+                outside = piece.split_whitespace().collect::<String>().to_ascii_lowercase();
+                continue;
+            }
+            if outside != "||" {
+                pieces.push('\n');
+            }
+            pieces.push_str(&piece.replace('\u{1}', "'"));
+        }
+        for place in places {
+            self.judge_written(&place, &Stream::constant(pieces.as_str()));
+        }
     }
 
     /// `COPY (…) TO 's3://…'`: what the statements read goes to that host (DuckDB, "S3 API Support").

@@ -170,6 +170,7 @@ impl Machine<'_> {
             self.find(FindingKind::DownloadAndExecute, format!("{} runs what a host sent", line()));
         }
         self.scripts_of_package(base, &words);
+        self.set_by_command(base, &words);
         self.lines_within(base, &words);
         self.compiles(base, rest);
         let compiles = matches!(

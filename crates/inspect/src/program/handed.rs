@@ -153,7 +153,7 @@ impl Machine<'_> {
     }
 
     /// What a line does as far as it is known, with a variable in each place that is not.
-    fn around_holes(&mut self, word: &Word, stdin: &Stream) -> Stream {
+    pub(super) fn around_holes(&mut self, word: &Word, stdin: &Stream) -> Stream {
         let mut text = String::new();
         let mut known = false;
         for (i, part) in word.parts().iter().enumerate() {

@@ -313,7 +313,7 @@ impl Machine<'_> {
                     );
                 }
             } else if of(&["awk", "gawk", "mawk", "nawk"]) {
-                self.awk(&Word::text(text));
+                self.awk(&Word::text(text), &Stream::unknown());
                 understood = true;
             } else if of(&["sed", "gsed"]) {
                 self.sed(&Word::text(text));

@@ -34,7 +34,23 @@ impl Machine<'_> {
         ];
         let compiles = match self.by.as_str() {
             "go" => parsed.path.first().is_some_and(|word| word == "build"),
-            by => matches!(by, "gcc" | "cc" | "g++" | "c++" | "clang" | "clang++" | "gfortran" | "rustc" | "tcc"),
+            by => matches!(
+                by,
+                "gcc"
+                    | "cc"
+                    | "g++"
+                    | "c++"
+                    | "clang"
+                    | "clang++"
+                    | "gfortran"
+                    | "rustc"
+                    | "tcc"
+                    | "mpicc"
+                    | "mpicxx"
+                    | "mpic++"
+                    | "mpif90"
+                    | "mpifort"
+            ),
         };
         let source = |path: &String| path.rsplit('.').next().is_some_and(|suffix| SOURCES.contains(&suffix));
         if compiles && self.is_computation(parsed, rest) {
@@ -53,9 +69,15 @@ impl Machine<'_> {
         if !compiles || language || fetched || self.files.keys().any(source) || !parsed.operands.iter().all(own) {
             return;
         }
+        let given = parsed.values.iter().filter(|(role, _)| matches!(role, Role::Read | Role::Load));
+        let all_own = given.map(|(_, word)| word).all(own);
         for path in written {
             if self.of_unpacked(path, false).is_none() {
                 self.files.remove(path);
+                // Elsewhere it is the project's as well, as long as nothing else is put there.
+                if all_own && path.starts_with("/tmp/") {
+                    self.made.insert(format!("built {path}"));
+                }
             }
         }
     }

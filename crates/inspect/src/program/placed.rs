@@ -111,6 +111,10 @@ impl Machine<'_> {
         let base = self.by.clone();
         let by_itself = names.iter().any(|name| runs_by_itself(name, &self.context.home));
         for text in texts {
+            // Lines that are put into a file which runs by itself are read as that file is.
+            for name in names.iter().filter(|_| by_itself && text.contains('\n')) {
+                self.judge_written(name, &Stream::constant(text.as_str()));
+            }
             if let Some(message) = names.iter().find_map(|name| weakens_tests(name, text)) {
                 self.find(FindingKind::DisablesProtection, message);
             }

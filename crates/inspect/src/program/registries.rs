@@ -243,6 +243,24 @@ impl Machine<'_> {
         }
     }
 
+    /// `npm config set KEY VALUE`, `npm set KEY=VALUE`: a program that a command names there is the one that the file names (npm-config(1);
+    /// Yarn and pnpm, "config").
+    pub(super) fn set_by_command(&mut self, base: &str, words: &[String]) {
+        let plain: Vec<&str> = words.iter().map(String::as_str).filter(|word| !word.starts_with('-')).collect();
+        let given = match plain.as_slice() {
+            ["config" | "c", "set", given @ ..] | ["set", given @ ..] => given,
+            _ => return,
+        };
+        if !matches!(base, "npm" | "pnpm" | "yarn" | "cnpm" | "bun") {
+            return;
+        }
+        let pair = given.iter().find_map(|word| word.split_once('='));
+        let pair = pair.or_else(|| given.first().copied().zip(given.get(1).copied()));
+        if let Some((key, value)) = pair {
+            self.judge_runner("the configuration", key, value);
+        }
+    }
+
     /// A program, or a folder, that is no installed one and none of the project's own.
     fn named_by_setting(&mut self, name: &str, program: &str) {
         let installed = super::PROGRAM_FOLDERS.iter().any(|folder| program.starts_with(folder));

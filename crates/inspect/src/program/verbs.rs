@@ -113,6 +113,8 @@ impl Machine<'_> {
     pub(super) fn filter_of_json(&mut self, word: &Word, doing: &mut Doing) {
         let text = word.shown();
         self.runs_later(&text);
+        // As `base64 -d` does (jq manual, "@base64d", "implode"; yq manual, "Encoder / Decoder").
+        self.decodes |= ["@base64d", "@base32d", "@urid", "implode"].iter().any(|call| text.contains(call));
         let names = |at: usize, end: usize| {
             let before = text.get(..at).and_then(|head| head.chars().next_back());
             let after = text.get(end..).and_then(|tail| tail.chars().next());

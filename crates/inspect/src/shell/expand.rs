@@ -303,6 +303,9 @@ impl Machine<'_> {
         if stream.text.is_none() && is_own_entry(command) {
             return vec![Word::text(&self.context.home)];
         }
+        if let Some(word) = numbered(command).filter(|_| stream.text.is_none()) {
+            return vec![word];
+        }
         // A day or a time in a name is one of those names.
         if stream.text.is_none() && !stream.endless && is_moment(command) {
             return vec![Word::pattern("*")];
@@ -374,6 +377,29 @@ fn is_moment(command: &str) -> bool {
         }
         _ => false,
     }
+}
+
+/// What `printf FORMAT …` prints where all that the format leaves open is numbers: `printf '/tmp/figs/%02d.png' $i` (printf(1)).
+fn numbered(command: &str) -> Option<Word> {
+    let rest = command.trim().strip_prefix("printf ")?.trim_start();
+    let quote = rest.chars().next().filter(|c| matches!(c, '\'' | '"'))?;
+    let (format, given) = rest.strip_prefix(quote)?.split_once(quote)?;
+    let open = |c: char| matches!(c, '`' | '(' | ')' | ';' | '|' | '&' | '<' | '>' | '\n');
+    if given.contains(open) || !given.starts_with(' ') || format.contains(['\\', '$', '`']) || format.starts_with('-') {
+        return None;
+    }
+    // More words than the format takes print it again.
+    let mut words = given.split_whitespace();
+    let mut out = Word::default();
+    let mut parts = format.split('%');
+    out.push_str(parts.next()?);
+    for part in parts {
+        let kind = part.find(|c: char| !(c.is_ascii_digit() || c == '.'))?;
+        words.next().filter(|_| part.get(kind..).is_some_and(|rest| rest.starts_with('d')))?;
+        out.append(&Word::hole("a number"));
+        out.push_str(part.get(kind + 1..)?);
+    }
+    words.next().is_none().then_some(out)
 }
 
 /// Whether a character of a word stands for itself wherever it stands.

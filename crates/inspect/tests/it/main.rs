@@ -16,6 +16,7 @@ mod mobile;
 mod ordinary;
 mod other_ways;
 mod procedures;
+mod put_together;
 mod recipes;
 mod roundabout;
 mod scopes;

@@ -296,6 +296,7 @@ impl Deriving<'_> {
         let origin = match flow.from.as_str() {
             "env" => Origin::Environment,
             "secret" => Origin::Secret,
+            "rows" if standing == Standing::Other => Origin::Rows,
             path if path.starts_with('/') => {
                 let fact = self.scene.facts.resolve(path);
                 Origin::File { name: path.to_owned(), resolved: fact.resolved.filter(|resolved| resolved != path) }

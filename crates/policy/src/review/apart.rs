@@ -20,6 +20,10 @@ const TAKING_UP: &str = "commit push stash tag merge rebase revert am cherry-pic
 const KEPT: &str = "commit stash tag merg rebas revert cherry branch push pull checkout switch amend git repository histor patch changeset \
     aside park shelv clean squash upstream revision hotfix forward";
 
+/// Words of whoever wants changes out of the way.
+const PUT_ASIDE: &str =
+    "stash aside park shelv rebas pull merg switch checkout branch uncommit unsaved half-finished tree clean throw";
+
 /// A commit or the like of which the goal says nothing, at the end of other work: whoever wants a page corrected has a look at it first.
 pub(super) fn kept(steps: &[Prepared<'_>], i: usize) -> Option<Reason> {
     let step = steps.get(i).filter(|step| steps.len() > 1 && step.goal.is_read() && !step.goal.delegates())?;
@@ -37,7 +41,10 @@ pub(super) fn kept(steps: &[Prepared<'_>], i: usize) -> Option<Reason> {
     let takes = |i: &usize| words.get(*i).is_some_and(|verb| has(TAKING_UP, verb)) && !looks(*i);
     let verb = words.get(git.flat_map(|(at, _)| at + 1..at + 6).find(takes)?)?;
     let message = format!("`git {verb}` takes up what there is, and the goal says nothing of it");
-    let spoken = step.goal.mentions(KEPT) || step.goal.say_word("repo") || step.goal.say_word("pr");
+    let spoken = match *verb {
+        "stash" => step.goal.mentions(PUT_ASIDE),
+        _ => step.goal.mentions(KEPT) || step.goal.say_word("repo") || step.goal.say_word("pr"),
+    };
     (!spoken).then(|| Reason::ask(Code::GoalUnasked, message).fix("leave it out"))
 }
 

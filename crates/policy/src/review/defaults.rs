@@ -5,6 +5,7 @@ use countersign_plan::tool::{Effect, TargetKind};
 use countersign_plan::value::Expr;
 use countersign_plan::verdict::{Code, Mode};
 
+use super::copies::{is_generated_anew, is_mirrored};
 use super::prepare::Prepared;
 use super::{Request, ReversibleBy, goal};
 use crate::deployment::Standing;
@@ -253,7 +254,9 @@ fn change(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> Opti
     if touch.kind == TargetKind::Process
         && touch.by == By::Command
         && touch.name.len() > 1
-        && request.pinned_goal.is_some_and(|goal| is_said_process(goal, &touch.name))
+        && request
+            .pinned_goal
+            .is_some_and(|goal| is_said_process(goal, &touch.name) || is_said_to_be_kept(goal, &touch.name))
         && ["stop", "kill", "terminat"].iter().any(|verb| prepared.goal.order(verb))
     {
         return None;
@@ -310,6 +313,17 @@ fn is_said_process(goal: &str, number: &str) -> bool {
     let is_process = |word: &&str| matches!(*word, "pid" | "pids" | "process" | "processes");
     words.iter().enumerate().any(|(i, word)| {
         *word == number && words.get(i.saturating_sub(3)..i).is_some_and(|before| before.iter().any(is_process))
+    })
+}
+
+/// "Kill the build (pid in /tmp/x.pid)", and the line reads the number there.
+fn is_said_to_be_kept(goal: &str, process: &str) -> bool {
+    let file = process
+        .strip_prefix("${(cat ")
+        .or_else(|| process.strip_prefix("${(< "))
+        .and_then(|rest| rest.strip_suffix(")}"));
+    file.is_some_and(|file| {
+        file.ends_with(".pid") && !file.contains([' ', ';', '|', '&', '$', '`']) && goal::names(Some(goal), file)
     })
 }
 
@@ -495,22 +509,7 @@ fn is_in_file(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> 
 }
 
 /// Programs beside `sqlite3` that have no databases.
-const OF_FILES: &str = "sqlite3 cat echo printf head tail time sort column";
-
-/// "An exact copy of it, and what is gone there is gone here as well": a line that does nothing but that, from where the goal says to this
-/// folder (rsync(1), `--delete`).
-fn is_mirrored(request: &Request<'_>, prepared: &Prepared<'_>, folder: &str) -> bool {
-    let [call] = prepared.derived.calls.as_slice() else { return false };
-    let plain: Vec<&str> = call.iter().skip(1).map(String::as_str).filter(|arg| !arg.starts_with('-')).collect();
-    let [from, to] = plain.as_slice() else { return false };
-    let (from, to) = (from.trim_end_matches('/'), to.trim_end_matches('/'));
-    call.first().is_some_and(|name| name == "rsync")
-        && call.iter().any(|arg| arg.starts_with("--delete"))
-        && to.trim_start_matches("./") == below_workspace(request, folder)
-        && prepared.goal.speak_of("mirror exact")
-        && [from, to].iter().all(|path| prepared.goal.name(path))
-        && !prepared.goal.says("of", to)
-}
+const OF_FILES: &str = "sqlite3 cat echo printf head tail time sort column cp rm mkdir ls wc";
 
 fn removal(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> Option<Ask> {
     let by_rule = |code, message: String| Some(Ask { code, message, waivable: Waivable::ByRule });
@@ -525,7 +524,8 @@ fn removal(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> Opt
         return None;
     }
     let by_line = touch.by == By::Command && request.deployment.in_temporary(&seen);
-    if by_line && is_made_anew(prepared, touch) {
+    let copy = || touch.name.strip_suffix("/*").is_some_and(|folder| is_mirrored(request, prepared, folder));
+    if by_line && (is_made_anew(prepared, touch) || copy()) {
         return None;
     }
     let tidied = by_line && is_tidied(request, prepared, touch);
@@ -550,7 +550,7 @@ fn removal(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> Opt
     if prepared.clears_up(touch) || is_in_between(request, prepared, touch) || own() {
         return None;
     }
-    if is_mirrored(request, prepared, whole) {
+    if is_mirrored(request, prepared, whole) || is_generated_anew(prepared, touch) {
         return None;
     }
     if !(prepared.goal.speak_of(goal::REMOVAL) || is_rebuilt(request, prepared, touch)) {

@@ -4,16 +4,16 @@ use countersign_plan::verdict::{Code, Decision, Reason};
 
 use super::Request;
 use super::prepare::Prepared;
-use crate::deployment::SecrecyLevel;
+use crate::deployment::{SecrecyLevel, Standing};
 use crate::effects::{Leaving, Origin};
 use crate::paths::Seen;
 
 pub(super) fn check(request: &Request<'_>, prepared: &Prepared<'_>) -> Vec<Reason> {
     let leaving = prepared.derived.leaving.iter();
-    leaving.filter_map(|one| beyond_clearance(request, one)).collect()
+    leaving.filter_map(|one| beyond_clearance(request, prepared, one)).collect()
 }
 
-fn beyond_clearance(request: &Request<'_>, leaving: &Leaving) -> Option<Reason> {
+fn beyond_clearance(request: &Request<'_>, prepared: &Prepared<'_>, leaving: &Leaving) -> Option<Reason> {
     let (what, level) = match &leaving.origin {
         Origin::File { name, resolved } => {
             let level = request.deployment.secrecy(&Seen::new(name, resolved.as_deref()));
@@ -26,9 +26,13 @@ fn beyond_clearance(request: &Request<'_>, leaving: &Leaving) -> Option<Reason> 
         }
         Origin::Environment => ("the whole environment", SecrecyLevel::Restricted),
         Origin::Secret => ("a credential", SecrecyLevel::Restricted),
+        Origin::Rows => ("what a database holds", SecrecyLevel::Confidential),
         // A token that a client hands to its own service: whose it is shows only there.
         Origin::Variable | Origin::Unknown => ("something not known yet", SecrecyLevel::Internal),
     };
+    // What by its goal must not leave the house is for nobody outside.
+    let kept = leaving.standing == Standing::Other && prepared.goal.confines();
+    let level = if kept { level.max(SecrecyLevel::Confidential) } else { level };
     let clearance = request.deployment.clearance(leaving.standing);
     if level <= clearance {
         return None;

@@ -32,7 +32,22 @@ const CLOSING: [&str; 12] = [
     "thats all",
 ];
 
+/// Places that what must not leave them stays in.
+const OWN_PLACES: &str = "machine laptop computer workstation desktop host server box disk house home building premises office site lab room \
+    company firm institute network lan cluster infrastructure";
+
 impl Wishes {
+    /// "It must not leave the machine", "nothing may leave the house": whether its data is for nobody outside.
+    pub(in crate::review) fn confines(&self) -> bool {
+        let words = &self.read.words;
+        words.iter().enumerate().any(|(i, word)| {
+            let near = words.iter().skip(i + 1).take(3).filter(|w| w.sentence == word.sentence);
+            has("leave leaves leaving left", &word.text)
+                && (word.forbidden || word.negated)
+                && near.take_while(|w| !has("to in on with for", &w.text)).any(|w| has(OWN_PLACES, &w.text))
+        })
+    }
+
     /// Whether it leaves what is called so for later, and speaks of it nowhere else.
     pub(in crate::review) fn postpones(&self, value: &str) -> bool {
         let value = fold(value);

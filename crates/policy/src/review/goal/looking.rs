@@ -25,7 +25,7 @@ const FILLING: &str = "please just we i you let me us first then also and now so
 const KEEPING: &str = "keep put save store write note file record log export download fetch dump";
 
 /// Words that begin a statement, which orders nothing.
-const STATING: &str = "it the this that these those he she they there its their his her our my a an some somebody nobody no not if when \
+const STATING: &str = "it the this that these those he she they there its their his her our my mine yours ours theirs a an some somebody nobody no not if when \
     once until because as";
 
 /// Words by which something is given to an address, or done there.
@@ -88,6 +88,10 @@ pub(in crate::review) fn beyond_a_look(request: &Request<'_>, prepared: &Prepare
         let message = format!("`{task}` does something, but the goal only asks to look at something");
         return Some(Reason::ask(Code::GoalUnasked, message).fix("say in the goal what is to be done"));
     }
+    if let Some(call) = renewed(prepared) {
+        let message = format!("`{call}` changes what the project depends on, and the goal does not speak of it");
+        return Some(Reason::ask(Code::GoalUnasked, message).fix("say in the goal what is to be renewed"));
+    }
     // "Save what https://desk.house.example/health says": what is only to be read gets nothing.
     let given = |touch: &&Touch| {
         touch.by == By::Tool
@@ -133,6 +137,30 @@ fn is_read_and_written(prepared: &Prepared<'_>, touch: &Touch) -> bool {
         && touch.by == By::Command
         && places.next().is_some()
         && ["read", "load"].iter().any(|word| call.contains(word))
+}
+
+/// A call that mends or renews all that a project depends on, where the goal speaks of nothing of the kind (npm-audit(1), `fix`; pip-audit, `--fix`;
+/// The Cargo Book, "cargo update").
+fn renewed(prepared: &Prepared<'_>) -> Option<String> {
+    const RENEWING: &str = "fix updat upgrad renew refresh mend remed resolv repair patch bump latest newer newest instal lock depend migrat pin";
+    if !prepared.goal.is_read() || prepared.goal.speak_of(RENEWING) {
+        return None;
+    }
+    let renews = |call: &&Vec<String>| {
+        let words: Vec<&str> = call.iter().map(String::as_str).collect();
+        let told = |word: &str| words.contains(&word);
+        !told("--dry-run")
+            && match words.as_slice() {
+                ["npm" | "pnpm" | "yarn" | "bun", "audit", ..] => told("fix") || told("--fix"),
+                ["cargo", "audit", ..] => told("fix"),
+                ["pip-audit", ..] => told("--fix"),
+                ["cargo" | "npm" | "pnpm" | "yarn" | "bun" | "composer" | "bundle" | "poetry", verb, ..] => {
+                    has("update upgrade up", verb)
+                }
+                _ => false,
+            }
+    };
+    prepared.derived.calls.iter().find(renews).map(|call| call.join(" "))
 }
 
 /// The task that a line has a project's console do, where that is none that shows or tries something.

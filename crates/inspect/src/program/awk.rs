@@ -1,0 +1,461 @@
+//! Scripts of `awk`: the commands that they put together and run, the files that they read and write (POSIX `awk`; gawk manual).
+
+use std::collections::BTreeSet;
+
+use countersign_plan::tool::Effect;
+
+use crate::inspection::{Build as _, FindingKind, UnknownKind};
+use crate::machine::{Machine, Stream, Word};
+
+impl Machine<'_> {
+    /// A script of `awk`: commands that it runs, files that it reads and writes (POSIX `awk`; gawk manual).
+    pub(crate) fn awk(&mut self, word: &Word, stdin: &Stream) {
+        let Some(mut script) = word.constant().map(str::to_owned) else {
+            self.unknown(UnknownKind::Value, Effect::Execute, "the script of `awk` is not constant");
+            return;
+        };
+        // `system("rm -rf " ENVIRON["HOME"] "/*")`: texts that stand side by side are one.
+        if script.contains("ENVIRON[\"HOME\"]") && script.contains("system") {
+            script = side_by_side(&script.replace("ENVIRON[\"HOME\"]", &format!("\"{}\"", self.context.home)));
+        }
+        let (bare, mut strings) = without_strings(&script);
+        // `-v s=/inet/tcp/0/HOST/PORT`
+        let given = self.words.iter().filter_map(Word::constant).filter_map(|word| word.split_once('='));
+        strings.extend(given.filter(|(_, value)| value.starts_with("/inet")).map(|(_, value)| value.to_owned()));
+        let runs = bare.contains("system") || has_pipe(&bare) || bare.contains("@load") || bare.contains("@include");
+        for text in strings.iter().filter(|text| text.starts_with("/inet")) {
+            if orders(&bare) {
+                let message = "the script of `awk` runs what another machine sends it";
+                self.find(FindingKind::ReverseShell, message);
+            }
+            let mut parts = text.split('/').skip(4);
+            let host = Word::text(parts.next().unwrap_or("?"));
+            self.touch_host(&host);
+            self.unknown(UnknownKind::Code, Effect::Send, "the script of `awk` talks to another machine");
+        }
+        // `ENVIRON["HOME"] "/.netrc"`
+        if bare.contains("ENVIRON") && bare.contains("getline") {
+            let hosts: Vec<String> = strings
+                .iter()
+                .filter(|text| text.starts_with("/inet"))
+                .filter_map(|text| text.split('/').nth(4).map(str::to_owned))
+                .collect();
+            for text in strings.iter().filter(|text| text.starts_with('/') && !text.starts_with("/inet")) {
+                let path = format!("{}{text}", self.context.home);
+                self.touch_path(Effect::Read, &Word::text(path.as_str()), false);
+                hosts.iter().for_each(|host| self.leaves(&path, host));
+            }
+        }
+        if bare.contains("ENVIRON") {
+            self.out.touch(crate::inspection::Touch {
+                effect: Effect::Read,
+                kind: countersign_plan::tool::TargetKind::Process,
+                name: "env".to_owned(),
+                pattern: false,
+                recursive: false,
+                by: self.by.clone(),
+                in_place: false,
+            });
+        }
+        if runs && !self.awk_commands(&bare, &strings, stdin) {
+            let commands: Vec<&String> = strings.iter().filter(|text| text.chars().any(char::is_alphabetic)).collect();
+            match (commands.as_slice(), bare.matches("system").count() + usize::from(has_pipe(&bare))) {
+                ([only], 1) if calls_string(&bare) => {
+                    self.script(only, &Stream::unknown());
+                }
+                _ => self.unknown(
+                    UnknownKind::Code,
+                    Effect::Execute,
+                    "the script of `awk` runs commands that it puts together",
+                ),
+            }
+        }
+        if writes_file(&bare) {
+            for text in strings.iter().filter(|text| looks_like_a_file(text)) {
+                self.touch_path(Effect::Update, &Word::text(text.as_str()), false);
+            }
+            if !strings.iter().any(|text| looks_like_a_file(text)) {
+                self.unknown(
+                    UnknownKind::Value,
+                    Effect::Update,
+                    "the script of `awk` writes files that it names itself",
+                );
+            }
+        }
+        if bare.contains("getline<") || bare.contains("getline <") {
+            for text in strings.iter().filter(|text| looks_like_a_file(text)) {
+                self.read_file(&Word::text(text.as_str()));
+            }
+        }
+    }
+}
+
+/// A script in which texts that only blanks part are joined.
+fn side_by_side(script: &str) -> String {
+    let mut out = String::with_capacity(script.len());
+    let mut inside = false;
+    let mut rest = script;
+    while let Some(c) = rest.chars().next() {
+        rest = rest.get(c.len_utf8()..).unwrap_or("");
+        if inside && c == '\\' {
+            out.push(c);
+            out.extend(rest.chars().next());
+            rest = rest.get(rest.chars().next().map_or(0, char::len_utf8)..).unwrap_or("");
+        } else if inside && c == '"' {
+            match rest.trim_start_matches(' ').strip_prefix('"') {
+                Some(next) => rest = next,
+                None => {
+                    inside = false;
+                    out.push(c);
+                }
+            }
+        } else {
+            inside |= c == '"';
+            out.push(c);
+        }
+    }
+    out
+}
+
+/// What a place in a script of `awk` does with what stands there.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Place {
+    Runs,
+    Answers,
+    IsTold,
+    Reads,
+}
+
+/// What `awk` puts into a command of its own: fields, and variables that were read.
+const READ: &str = "what awk reads";
+
+/// The most variables that lead to one value.
+const MAX_VALUES: usize = 6;
+
+impl Machine<'_> {
+    /// Runs the commands of a script of `awk`; whether each place that runs anything is constant. What a command writes may be what
+    /// another place runs or is told; of a command that is put together what is constant still counts.
+    fn awk_commands(&mut self, bare: &str, strings: &[String], stdin: &Stream) -> bool {
+        let Some(script) = Script::new(bare, strings, &self.words, &self.context.home) else { return false };
+        let mut data = stdin.origin();
+        data.listing.clear();
+        data.sources
+            .extend(self.words.iter().skip(1).filter(|word| is_operand(word)).flat_map(|word| self.paths(word)));
+        let (mut remote, mut unseen) = (false, false);
+        for (place, word) in script.places() {
+            let Some(word) = word else {
+                unseen |= place != Place::Reads;
+                continue;
+            };
+            if place == Place::Reads {
+                let read = self.read_file(&word);
+                data.sources.extend(read.sources);
+                continue;
+            }
+            let told = if place == Place::IsTold { data.clone() } else { Stream::unknown() };
+            let out = match word.constant().map(str::to_owned) {
+                Some(text) => self.script(&text, &told),
+                None => {
+                    unseen = true;
+                    self.origins.insert(READ.to_owned(), data.clone());
+                    self.around_holes(&word, &told)
+                }
+            };
+            if place == Place::Answers {
+                remote |= out.remote;
+                data.sources.extend(out.sources);
+            }
+        }
+        if unseen && remote {
+            self.find(FindingKind::DownloadAndExecute, "the script of `awk` runs what a host sends");
+        }
+        !unseen
+    }
+}
+
+/// Whether a word after a script names a file.
+fn is_operand(word: &Word) -> bool {
+    !word.prefix().starts_with('-') && word.constant().is_none_or(|text| !text.contains(['=', '{', '\n', ' ']))
+}
+
+/// A script of `awk` without the blanks that part nothing, each string as one sign that counts it.
+struct Script<'a> {
+    tight: String,
+    texts: &'a [String],
+    given: Vec<(&'a str, &'a str)>,
+    home: &'a str,
+}
+
+impl<'a> Script<'a> {
+    /// `None` where it is not all of what runs.
+    fn new(bare: &str, texts: &'a [String], words: &'a [Word], home: &'a str) -> Option<Self> {
+        if bare.contains("@load") || bare.contains("@include") || texts.len() > 6000 {
+            return None;
+        }
+        let mut tight = String::with_capacity(bare.len());
+        let (mut count, mut blank) = (0xe000, false);
+        for c in bare.chars() {
+            if matches!(c, ' ' | '\t') {
+                blank = true;
+                continue;
+            }
+            if blank && is_letter(c) && tight.ends_with(is_letter) {
+                tight.push(' ');
+            }
+            blank = false;
+            if c == '\u{1}' {
+                tight.push(char::from_u32(count)?);
+                count += 1;
+            } else {
+                tight.push(if c == '\n' { ';' } else { c });
+            }
+        }
+        // `-v u=…`, and `u=…` among the files.
+        let given = words.iter().filter_map(Word::constant).filter_map(|word| word.split_once('='));
+        let given = given.map(|(name, value)| (name.strip_prefix("-v").unwrap_or(name), value)).collect();
+        Some(Self { tight, texts, given, home })
+    }
+
+    /// The places that run or read something, in their order, with what stands there.
+    fn places(&self) -> Vec<(Place, Option<Word>)> {
+        let tight = self.tight.as_str();
+        let from = |at: usize| tight.get(at..).unwrap_or("");
+        let mut out: Vec<(usize, Place, Option<Word>)> = Vec::new();
+        for (at, call) in tight.match_indices("system(") {
+            out.push((at, Place::Runs, self.word(from(at + call.len()), MAX_VALUES)));
+        }
+        for (at, _) in tight.match_indices('|') {
+            let before = tight.get(..at).unwrap_or("");
+            let after = from(at + 1);
+            if before.ends_with('|') || after.starts_with('|') {
+                continue;
+            }
+            let after = after.trim_start_matches('&');
+            if after.starts_with("getline") {
+                let expression = before.get(start_of(before)..).unwrap_or("");
+                out.push((at, Place::Answers, self.word(expression, MAX_VALUES)));
+            } else {
+                out.push((at, Place::IsTold, self.word(after, MAX_VALUES)));
+            }
+        }
+        for (at, call) in tight.match_indices("getline") {
+            let file = from(at + call.len()).trim_start_matches(|c| is_letter(c) || c == ' ');
+            if let Some(file) = file.strip_prefix('<') {
+                out.push((at, Place::Reads, self.word(file, MAX_VALUES)));
+            }
+        }
+        out.sort_by_key(|(at, place, _)| (*at, *place));
+        out.into_iter().map(|(_, place, word)| (place, word)).collect()
+    }
+
+    /// The word that texts, variables and calls side by side stand for, up to where the expression ends; what is not constant is a
+    /// hole. `None` where anything else stands there.
+    fn word(&self, text: &str, values: usize) -> Option<Word> {
+        let mut out = Word::default();
+        let mut rest = text;
+        while let Some(c) = rest.chars().next() {
+            let after = rest.get(c.len_utf8()..).unwrap_or("");
+            match c {
+                ';' | '}' | ')' => break,
+                ' ' => rest = after,
+                '(' => {
+                    let (inside, after) = group(rest)?;
+                    out.append(&self.word(inside, values)?);
+                    rest = after;
+                }
+                // A field.
+                '$' => {
+                    out.append(&Word::hole(READ));
+                    rest = if after.starts_with('(') { group(after)?.1 } else { after.trim_start_matches(is_letter) };
+                }
+                c if is_mark(c) => {
+                    out.push_str(self.texts.get(usize::try_from(u32::from(c) - 0xe000).ok()?)?);
+                    rest = after;
+                }
+                c if is_letter(c) => {
+                    let (name, after) = rest.split_at(rest.find(|c| !is_letter(c)).unwrap_or(rest.len()));
+                    rest = after;
+                    match name {
+                        "if" | "while" | "for" if after.starts_with('(') => rest = group(after)?.1,
+                        "print" | "return" | "else" | "do" => {}
+                        _ if after.starts_with(['(', '[']) => {
+                            let (inside, after) = group(after)?;
+                            rest = after;
+                            out.append(&self.called(name, inside, values));
+                        }
+                        _ if name.starts_with(|c: char| c.is_ascii_digit()) => out.push_str(name),
+                        _ => out.append(&self.value(name, values).unwrap_or_else(|| Word::hole(READ))),
+                    }
+                }
+                _ => return None,
+            }
+        }
+        Some(out)
+    }
+
+    /// What a call or a member of an array gives: a format with what it is given, a variable of the environment.
+    fn called(&self, name: &str, inside: &str, values: usize) -> Word {
+        let one = || self.word(inside, values).filter(|_| !inside.contains(',')).and_then(|word| word.known());
+        match name {
+            "ENVIRON" => match one() {
+                Some(name) if name == "HOME" => Word::text(self.home),
+                name => Word::hole(name.unwrap_or_else(|| READ.to_owned())),
+            },
+            "sprintf" => {
+                let mut given = inside.split(',').map(|part| self.word(part, values));
+                let Some(format) = given.next().flatten().and_then(|format| format.known()) else {
+                    return Word::hole(READ);
+                };
+                let mut out = Word::default();
+                for (i, piece) in format.split('%').enumerate() {
+                    let end = piece.find(|c: char| c.is_ascii_alphabetic()).filter(|_| i > 0).map(|at| at + 1);
+                    if end.is_some() {
+                        out.append(&given.next().flatten().unwrap_or_else(|| Word::hole(READ)));
+                    }
+                    out.push_str(piece.get(end.unwrap_or(0)..).unwrap_or(""));
+                }
+                out
+            }
+            _ => Word::hole(READ),
+        }
+    }
+
+    /// The value that a variable is given once, in the script or before it.
+    fn value(&self, name: &str, values: usize) -> Option<Word> {
+        let alone = |at: usize| !self.tight.get(..at).is_some_and(|head| head.ends_with(is_letter));
+        let mut found = self.tight.match_indices(name).filter_map(|(at, _)| {
+            let value = self.tight.get(at + name.len()..).filter(|_| alone(at))?.strip_prefix('=')?;
+            (!value.starts_with('=')).then_some(value)
+        });
+        let reads = format!("getline {name}");
+        match (found.next(), found.next()) {
+            (None, _) => self.given.iter().rfind(|(given, _)| *given == name).map(|(_, value)| Word::text(*value)),
+            (Some(value), None) if !self.tight.contains(&reads) => self.word(value, values.checked_sub(1)?),
+            _ => None,
+        }
+    }
+}
+
+fn is_letter(c: char) -> bool {
+    c.is_alphanumeric() && !is_mark(c) || c == '_'
+}
+
+/// What stands in the brackets that a text begins with, and what comes after them.
+fn group(text: &str) -> Option<(&str, &str)> {
+    let mut depth = 0_usize;
+    for (at, c) in text.char_indices() {
+        match c {
+            '(' | '[' => depth += 1,
+            ')' | ']' => depth = depth.checked_sub(1)?,
+            _ => {}
+        }
+        if depth == 0 {
+            return Some((text.get(1..at)?, text.get(at + 1..)?));
+        }
+    }
+    None
+}
+
+/// Where the expression begins that a text ends with.
+fn start_of(text: &str) -> usize {
+    let mut depth = 0_usize;
+    for (at, c) in text.char_indices().rev() {
+        match c {
+            ')' | ']' => depth += 1,
+            '(' | '[' if depth > 0 => depth -= 1,
+            c if depth > 0 || is_letter(c) || is_mark(c) || matches!(c, '$' | ' ') => {}
+            _ => return at + c.len_utf8(),
+        }
+    }
+    0
+}
+
+const fn is_mark(c: char) -> bool {
+    matches!(c, '\u{e000}'..='\u{f8ff}')
+}
+
+fn looks_like_a_file(text: &str) -> bool {
+    !text.is_empty() && !text.contains(['%', '\n', ' ']) && text.contains(['/', '.'])
+}
+
+/// Whether a script of `awk` that has a socket runs what it reads: a command beside the socket, or another coprocess whose lines
+/// are read (gawk manual, "Two-way I/O").
+fn orders(bare: &str) -> bool {
+    let squeezed: String = bare.chars().filter(|c| !c.is_whitespace()).collect();
+    let word = |c: char| c.is_alphanumeric() || c == '_';
+    let read: BTreeSet<&str> = squeezed
+        .match_indices("|&getline")
+        .map(|(at, _)| squeezed.get(..at).unwrap_or_default())
+        .map(|before| before.get(before.trim_end_matches(word).len()..).unwrap_or_default())
+        .collect();
+    !read.is_empty() && (read.len() > 1 || bare.contains("system") || squeezed.contains("|getline"))
+}
+
+/// Whether the one string of a script stands in `system("…")` or `"…" | getline` or `print | "…"`.
+fn calls_string(bare: &str) -> bool {
+    let tight: String = bare.chars().filter(|c| !c.is_whitespace()).collect();
+    tight.contains("system(\u{1})") || tight.contains("\u{1}|getline") || tight.contains("|\u{1}")
+}
+
+fn has_pipe(bare: &str) -> bool {
+    let bytes = bare.as_bytes();
+    bytes
+        .iter()
+        .enumerate()
+        .any(|(i, b)| *b == b'|' && bytes.get(i + 1) != Some(&b'|') && (i == 0 || bytes.get(i - 1) != Some(&b'|')))
+}
+
+/// Whether `print … > …` occurs: a `>` after `print` in the same statement and outside parentheses.
+fn writes_file(bare: &str) -> bool {
+    bare.split([';', '}', '\n', '{']).any(|statement| {
+        let Some(at) = statement.find("print") else { return false };
+        let mut depth = 0;
+        statement.get(at..).unwrap_or("").chars().any(|c| {
+            match c {
+                '(' => depth += 1,
+                ')' => depth -= 1,
+                _ => {}
+            }
+            c == '>' && depth <= 0
+        })
+    })
+}
+
+/// A script with each string and regular expression replaced by one mark, and the strings.
+fn without_strings(script: &str) -> (String, Vec<String>) {
+    let mut bare = String::new();
+    let mut strings = Vec::new();
+    let mut chars = script.chars();
+    let mut before = '(';
+    while let Some(c) = chars.next() {
+        let regex = c == '/' && matches!(before, '(' | '~' | '!' | ',' | '{' | ';' | '&' | '|' | '\n' | '}');
+        if c == '"' || regex {
+            let mut text = String::new();
+            while let Some(next) = chars.next() {
+                match next {
+                    '\\' => {
+                        text.push('\\');
+                        text.extend(chars.next());
+                    }
+                    end if end == c => break,
+                    other => text.push(other),
+                }
+            }
+            if c == '"' {
+                strings.push(crate::shell::escapes(&text, false));
+                bare.push('\u{1}');
+            } else {
+                bare.push('\u{2}');
+            }
+            before = 'x';
+        } else if c == '#' {
+            chars.by_ref().find(|next| *next == '\n');
+        } else {
+            bare.push(c);
+            if !c.is_whitespace() {
+                before = c;
+            }
+        }
+    }
+    (bare, strings)
+}
