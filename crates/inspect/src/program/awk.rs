@@ -7,6 +7,10 @@ use countersign_plan::tool::Effect;
 use crate::inspection::{Build as _, FindingKind, UnknownKind};
 use crate::machine::{Machine, Stream, Word};
 
+mod script;
+
+use script::{Place, READ, Script};
+
 impl Machine<'_> {
     /// A script of `awk`: commands that it runs, files that it reads and writes (POSIX `awk`; gawk manual).
     pub(crate) fn awk(&mut self, word: &Word, stdin: &Stream) {
@@ -22,7 +26,8 @@ impl Machine<'_> {
         // `-v s=/inet/tcp/0/HOST/PORT`
         let given = self.words.iter().filter_map(Word::constant).filter_map(|word| word.split_once('='));
         strings.extend(given.filter(|(_, value)| value.starts_with("/inet")).map(|(_, value)| value.to_owned()));
-        let runs = bare.contains("system") || has_pipe(&bare) || bare.contains("@load") || bare.contains("@include");
+        // `@load`, `@include`, and a call of whatever function a variable names.
+        let runs = bare.contains("system") || has_pipe(&bare) || bare.contains('@');
         for text in strings.iter().filter(|text| text.starts_with("/inet")) {
             if orders(&bare) {
                 let message = "the script of `awk` runs what another machine sends it";
@@ -117,21 +122,6 @@ fn side_by_side(script: &str) -> String {
     out
 }
 
-/// What a place in a script of `awk` does with what stands there.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Place {
-    Runs,
-    Answers,
-    IsTold,
-    Reads,
-}
-
-/// What `awk` puts into a command of its own: fields, and variables that were read.
-const READ: &str = "what awk reads";
-
-/// The most variables that lead to one value.
-const MAX_VALUES: usize = 6;
-
 impl Machine<'_> {
     /// Runs the commands of a script of `awk`; whether each place that runs anything is constant. What a command writes may be what
     /// another place runs or is told; of a command that is put together what is constant still counts.
@@ -176,202 +166,6 @@ impl Machine<'_> {
 /// Whether a word after a script names a file.
 fn is_operand(word: &Word) -> bool {
     !word.prefix().starts_with('-') && word.constant().is_none_or(|text| !text.contains(['=', '{', '\n', ' ']))
-}
-
-/// A script of `awk` without the blanks that part nothing, each string as one sign that counts it.
-struct Script<'a> {
-    tight: String,
-    texts: &'a [String],
-    given: Vec<(&'a str, &'a str)>,
-    home: &'a str,
-}
-
-impl<'a> Script<'a> {
-    /// `None` where it is not all of what runs.
-    fn new(bare: &str, texts: &'a [String], words: &'a [Word], home: &'a str) -> Option<Self> {
-        if bare.contains("@load") || bare.contains("@include") || texts.len() > 6000 {
-            return None;
-        }
-        let mut tight = String::with_capacity(bare.len());
-        let (mut count, mut blank) = (0xe000, false);
-        for c in bare.chars() {
-            if matches!(c, ' ' | '\t') {
-                blank = true;
-                continue;
-            }
-            if blank && is_letter(c) && tight.ends_with(is_letter) {
-                tight.push(' ');
-            }
-            blank = false;
-            if c == '\u{1}' {
-                tight.push(char::from_u32(count)?);
-                count += 1;
-            } else {
-                tight.push(if c == '\n' { ';' } else { c });
-            }
-        }
-        // `-v u=…`, and `u=…` among the files.
-        let given = words.iter().filter_map(Word::constant).filter_map(|word| word.split_once('='));
-        let given = given.map(|(name, value)| (name.strip_prefix("-v").unwrap_or(name), value)).collect();
-        Some(Self { tight, texts, given, home })
-    }
-
-    /// The places that run or read something, in their order, with what stands there.
-    fn places(&self) -> Vec<(Place, Option<Word>)> {
-        let tight = self.tight.as_str();
-        let from = |at: usize| tight.get(at..).unwrap_or("");
-        let mut out: Vec<(usize, Place, Option<Word>)> = Vec::new();
-        for (at, call) in tight.match_indices("system(") {
-            out.push((at, Place::Runs, self.word(from(at + call.len()), MAX_VALUES)));
-        }
-        for (at, _) in tight.match_indices('|') {
-            let before = tight.get(..at).unwrap_or("");
-            let after = from(at + 1);
-            if before.ends_with('|') || after.starts_with('|') {
-                continue;
-            }
-            let after = after.trim_start_matches('&');
-            if after.starts_with("getline") {
-                let expression = before.get(start_of(before)..).unwrap_or("");
-                out.push((at, Place::Answers, self.word(expression, MAX_VALUES)));
-            } else {
-                out.push((at, Place::IsTold, self.word(after, MAX_VALUES)));
-            }
-        }
-        for (at, call) in tight.match_indices("getline") {
-            let file = from(at + call.len()).trim_start_matches(|c| is_letter(c) || c == ' ');
-            if let Some(file) = file.strip_prefix('<') {
-                out.push((at, Place::Reads, self.word(file, MAX_VALUES)));
-            }
-        }
-        out.sort_by_key(|(at, place, _)| (*at, *place));
-        out.into_iter().map(|(_, place, word)| (place, word)).collect()
-    }
-
-    /// The word that texts, variables and calls side by side stand for, up to where the expression ends; what is not constant is a
-    /// hole. `None` where anything else stands there.
-    fn word(&self, text: &str, values: usize) -> Option<Word> {
-        let mut out = Word::default();
-        let mut rest = text;
-        while let Some(c) = rest.chars().next() {
-            let after = rest.get(c.len_utf8()..).unwrap_or("");
-            match c {
-                ';' | '}' | ')' => break,
-                ' ' => rest = after,
-                '(' => {
-                    let (inside, after) = group(rest)?;
-                    out.append(&self.word(inside, values)?);
-                    rest = after;
-                }
-                // A field.
-                '$' => {
-                    out.append(&Word::hole(READ));
-                    rest = if after.starts_with('(') { group(after)?.1 } else { after.trim_start_matches(is_letter) };
-                }
-                c if is_mark(c) => {
-                    out.push_str(self.texts.get(usize::try_from(u32::from(c) - 0xe000).ok()?)?);
-                    rest = after;
-                }
-                c if is_letter(c) => {
-                    let (name, after) = rest.split_at(rest.find(|c| !is_letter(c)).unwrap_or(rest.len()));
-                    rest = after;
-                    match name {
-                        "if" | "while" | "for" if after.starts_with('(') => rest = group(after)?.1,
-                        "print" | "return" | "else" | "do" => {}
-                        _ if after.starts_with(['(', '[']) => {
-                            let (inside, after) = group(after)?;
-                            rest = after;
-                            out.append(&self.called(name, inside, values));
-                        }
-                        _ if name.starts_with(|c: char| c.is_ascii_digit()) => out.push_str(name),
-                        _ => out.append(&self.value(name, values).unwrap_or_else(|| Word::hole(READ))),
-                    }
-                }
-                _ => return None,
-            }
-        }
-        Some(out)
-    }
-
-    /// What a call or a member of an array gives: a format with what it is given, a variable of the environment.
-    fn called(&self, name: &str, inside: &str, values: usize) -> Word {
-        let one = || self.word(inside, values).filter(|_| !inside.contains(',')).and_then(|word| word.known());
-        match name {
-            "ENVIRON" => match one() {
-                Some(name) if name == "HOME" => Word::text(self.home),
-                name => Word::hole(name.unwrap_or_else(|| READ.to_owned())),
-            },
-            "sprintf" => {
-                let mut given = inside.split(',').map(|part| self.word(part, values));
-                let Some(format) = given.next().flatten().and_then(|format| format.known()) else {
-                    return Word::hole(READ);
-                };
-                let mut out = Word::default();
-                for (i, piece) in format.split('%').enumerate() {
-                    let end = piece.find(|c: char| c.is_ascii_alphabetic()).filter(|_| i > 0).map(|at| at + 1);
-                    if end.is_some() {
-                        out.append(&given.next().flatten().unwrap_or_else(|| Word::hole(READ)));
-                    }
-                    out.push_str(piece.get(end.unwrap_or(0)..).unwrap_or(""));
-                }
-                out
-            }
-            _ => Word::hole(READ),
-        }
-    }
-
-    /// The value that a variable is given once, in the script or before it.
-    fn value(&self, name: &str, values: usize) -> Option<Word> {
-        let alone = |at: usize| !self.tight.get(..at).is_some_and(|head| head.ends_with(is_letter));
-        let mut found = self.tight.match_indices(name).filter_map(|(at, _)| {
-            let value = self.tight.get(at + name.len()..).filter(|_| alone(at))?.strip_prefix('=')?;
-            (!value.starts_with('=')).then_some(value)
-        });
-        let reads = format!("getline {name}");
-        match (found.next(), found.next()) {
-            (None, _) => self.given.iter().rfind(|(given, _)| *given == name).map(|(_, value)| Word::text(*value)),
-            (Some(value), None) if !self.tight.contains(&reads) => self.word(value, values.checked_sub(1)?),
-            _ => None,
-        }
-    }
-}
-
-fn is_letter(c: char) -> bool {
-    c.is_alphanumeric() && !is_mark(c) || c == '_'
-}
-
-/// What stands in the brackets that a text begins with, and what comes after them.
-fn group(text: &str) -> Option<(&str, &str)> {
-    let mut depth = 0_usize;
-    for (at, c) in text.char_indices() {
-        match c {
-            '(' | '[' => depth += 1,
-            ')' | ']' => depth = depth.checked_sub(1)?,
-            _ => {}
-        }
-        if depth == 0 {
-            return Some((text.get(1..at)?, text.get(at + 1..)?));
-        }
-    }
-    None
-}
-
-/// Where the expression begins that a text ends with.
-fn start_of(text: &str) -> usize {
-    let mut depth = 0_usize;
-    for (at, c) in text.char_indices().rev() {
-        match c {
-            ')' | ']' => depth += 1,
-            '(' | '[' if depth > 0 => depth -= 1,
-            c if depth > 0 || is_letter(c) || is_mark(c) || matches!(c, '$' | ' ') => {}
-            _ => return at + c.len_utf8(),
-        }
-    }
-    0
-}
-
-const fn is_mark(c: char) -> bool {
-    matches!(c, '\u{e000}'..='\u{f8ff}')
 }
 
 fn looks_like_a_file(text: &str) -> bool {
