@@ -38,8 +38,7 @@ pub(super) fn is_mirrored(request: &Request<'_>, prepared: &Prepared<'_>, folder
     let plain: Vec<&str> = call.iter().skip(1).map(String::as_str).filter(|arg| !arg.starts_with('-')).collect();
     let [from, to] = plain.as_slice() else { return false };
     let (from, to) = (from.trim_end_matches('/'), to.trim_end_matches('/'));
-    call.first().is_some_and(|name| name == "rsync")
-        && call.iter().any(|arg| arg.starts_with("--delete"))
+    call.iter().any(|arg| arg.starts_with("--delete"))
         && to.trim_start_matches("./") == below_workspace(request, folder)
         && prepared.goal.speak_of("mirror exact")
         && [from, to].iter().all(|path| prepared.goal.name(path))

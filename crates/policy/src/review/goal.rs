@@ -62,6 +62,9 @@ pub(super) struct Wishes {
     bans: Vec<Ban>,
     /// Parts of the names of tools that do the opposite, worked out when it is first asked.
     opposites: OnceCell<Vec<&'static str>>,
+    /// Where it names paths, and the figures that it orders: the same for every step.
+    paths: OnceCell<Vec<(std::ops::Range<usize>, Naming)>>,
+    figures: OnceCell<Vec<String>>,
     /// Whether it makes what it asks for depend on something: then a plan has to look before it acts.
     pub(super) conditional: bool,
     /// Whether that, or it has something come before something else: "only when …", "before anything …".
@@ -86,7 +89,7 @@ impl Wishes {
         // "identical => delete the old ones"
         let (conditional, ordered) = (conditional || read.text.contains(" => "), ordered || read.text.contains(" => "));
         let awaits_word = conditions::awaits_word(&read.words);
-        Self { read, asked, bans, opposites: OnceCell::new(), conditional, ordered, awaits_word }
+        Self { read, asked, bans, conditional, ordered, awaits_word, ..Self::default() }
     }
 
     /// Whether it asks for what a tool of this name does: an effect of this kind, by any word for it or by the tool's own.
@@ -524,7 +527,9 @@ impl Wishes {
 
     /// The words before byte `at` of the goal, the last one first.
     pub(super) fn before(&self, at: usize) -> impl Iterator<Item = &str> {
-        self.read.words.iter().rev().filter(move |word| word.at < at).map(|word| word.text.as_str())
+        let words = &self.read.words;
+        let before = words.get(..words.partition_point(|word| word.at < at)).unwrap_or_default();
+        before.iter().rev().map(|word| word.text.as_str())
     }
 }
 

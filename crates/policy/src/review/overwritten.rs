@@ -9,32 +9,41 @@ use super::goal::is_named_so;
 use super::prepare::Prepared;
 use super::threats::takes;
 use crate::effects::Touch;
+use crate::paths::fold;
 
-/// The path that a step writes as a whole, by a tool of its own or a copy.
+/// The path that a step writes as a whole.
 fn written<'s>(step: &'s Prepared<'_>) -> Option<&'s str> {
     (step.step.action.as_str() == "write_file").then(|| step.text("path").map(bare)).flatten()
 }
 
+/// Whether a step removes what is called so.
+fn removes(step: &Prepared<'_>, said: &str) -> bool {
+    step.derived.touches.iter().any(|touch| touch.effect == Effect::Delete && is_named_so(&touch.name, said))
+}
+
+/// How the goal names a path.
 fn named<'g>(step: &'g Prepared<'_>, path: &str) -> Option<&'g str> {
-    let placed = step.goal.placed();
-    placed.into_iter().map(|(said, _)| said).find(|said| is_named_so(path, said))
+    step.goal.placed().into_iter().map(|(said, _)| said).find(|said| is_named_so(path, said))
 }
 
 /// A copy that the plan has made and that goes again, or that holds something else at the end, while the original stays: "keep it as B, then
 /// empty A", and B is emptied.
 pub(super) fn copy_lost(steps: &[Prepared<'_>], i: usize) -> Option<Reason> {
     let step = steps.get(i)?;
-    let removes = |step: &Prepared<'_>, path: &str| {
-        let gone = |touch: &Touch| touch.effect == Effect::Delete && is_named_so(&touch.name, path);
-        step.derived.touches.iter().any(gone)
-    };
+    let written = written(step);
+    if written.is_none() && !step.derived.touches.iter().any(|touch| touch.effect == Effect::Delete) {
+        return None;
+    }
     let lost = |act: &Carried<'_>| {
-        let copy = named(step, act.destination)?;
-        let overwritten = || written(step) == Some(act.destination) && step.goal.keeps_as(copy);
-        let gone = removes(step, copy) && !step.goal.removed().contains(&copy);
         let [source] = act.sources.as_slice() else { return None };
-        let stays = named(step, source).is_some() && !steps.iter().any(|step| removes(step, source));
-        (stays && (gone || overwritten())).then(|| copy.to_owned())
+        let overwritten = written == Some(act.destination);
+        if !overwritten && !removes(step, &fold(act.destination)) {
+            return None;
+        }
+        let copy = named(step, act.destination)?;
+        let meant = if overwritten { !step.goal.keeps_as(copy) } else { step.goal.removed().contains(&copy) };
+        let stays = named(step, source).is_some() && !steps.iter().any(|step| removes(step, &fold(source)));
+        (!meant && stays).then(|| copy.to_owned())
     };
     let copy = steps.iter().take(i).flat_map(carried).find_map(|act| lost(&act))?;
     let message = format!("{copy} would be lost, which an earlier step made as a copy");

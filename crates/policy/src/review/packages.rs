@@ -138,16 +138,8 @@ pub(super) fn beside_the_named(request: &Request<'_>, step: &Prepared<'_>) -> Op
 
 /// Whether a name is another one with a letter more, less or other, or with two of them exchanged.
 fn is_slip(said: &str, name: &str) -> bool {
-    let common = |one: &[u8], other: &[u8]| one.iter().zip(other).take_while(|(a, b)| a == b).count();
-    let rest = |text: &str, start: usize| text.bytes().skip(start).rev().collect::<Vec<u8>>();
-    let start = common(said.as_bytes(), name.as_bytes());
-    let (one, other) = (rest(said, start), rest(name, start));
-    let end = common(&one, &other);
-    match (one.get(end..), other.get(end..)) {
-        (Some([a, b]), Some([c, d])) => (a, b) == (d, c),
-        (Some(one), Some(other)) => said.len() > 3 && said != name && one.len() < 2 && other.len() < 2,
-        _ => false,
-    }
+    let long = 4..=64;
+    long.contains(&said.len()) && said.len().abs_diff(name.len()) < 2 && strsim::osa_distance(said, name) == 1
 }
 
 /// The addresses of a list that are sources of their own.

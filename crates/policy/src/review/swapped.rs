@@ -28,10 +28,10 @@ pub(super) fn of_another(steps: &[Prepared<'_>], i: usize) -> Option<Reason> {
         let Some(from) = steps.iter().take(i).find(|before| before.step.id == *id) else { return };
         let of = things(from);
         let alike = |before: &&Prepared<'_>| before.step.action == from.step.action && before.step.id != from.step.id;
-        let siblings: Vec<String> = steps.iter().take(i).filter(alike).flat_map(things).collect();
         let another = |own: &&String| {
             let other = of.iter().find(|other| kind(other) == kind(own) && other != own);
-            (!of.contains(own) && siblings.contains(own)).then_some(other).flatten()
+            let own_one = || steps.iter().take(i).filter(alike).flat_map(things).any(|thing| thing == **own);
+            other.filter(|_| !of.contains(own) && own_one())
         };
         found = found.take().or_else(|| own.iter().find_map(|own| Some((own.clone(), another(&own)?.clone()))));
     });
@@ -50,10 +50,9 @@ pub(super) fn one_for_two(steps: &[Prepared<'_>], i: usize) -> Option<Reason> {
             fields.entry(number).or_default().push(name);
         }
     }
-    let said = step.goal.figures();
-    let once = |number: &String| said.iter().filter(|figure| *figure == number).count() == 1;
+    let once = |number: &String| step.goal.figures().iter().filter(|figure| *figure == number).count() == 1;
     let (twice, names) = fields.into_iter().find(|(number, names)| names.len() > 1 && once(number))?;
-    let left = left(steps, &said, &twice)?;
+    let left = left(steps, step.goal.figures(), &twice)?;
     let message = format!("{twice} would be {}, and the goal says {left} too", names.join(" and "));
     Some(Reason::ask(Code::GoalUnasked, message).fix("take each number for what the goal says it of"))
 }
@@ -71,7 +70,7 @@ pub(super) fn told_for_ordered(steps: &[Prepared<'_>], i: usize) -> Option<Reaso
     let (name, told) = numbers.find(|(_, number)| told(number))?;
     // "It was 199 EUR. Give it back within 14 days"
     let alike: Vec<String> =
-        said.into_iter().filter(|figure| step.goal.is_money(figure) == step.goal.is_money(&told)).collect();
+        said.iter().filter(|figure| step.goal.is_money(figure) == step.goal.is_money(&told)).cloned().collect();
     let left = left(steps, &alike, &told)?;
     let message = format!("{told} would be the {name}, and the goal only tells that number and orders {left}");
     Some(Reason::ask(Code::GoalUnasked, message).fix("take the number that is ordered"))

@@ -19,6 +19,7 @@ pub(super) fn world() -> World {
         ("drop_store", "delete", "irreversible", "database"),
         ("delete_space", "delete", "irreversible", "record"),
         ("share_folder", "send", "compensable", "email"),
+        ("set_mail_rule", "update", "irreversible", "email"),
         ("fetch", "read", "pure", "url"),
         ("supplier_get", "read", "pure", "record"),
     ]);

@@ -42,8 +42,12 @@ impl Wishes {
         let words = &self.read.words;
         words.iter().enumerate().any(|(i, word)| {
             let near = words.iter().skip(i + 1).take(3).filter(|w| w.sentence == word.sentence);
+            // "And don't leave the server running"
+            let ordered =
+                words.get(i.saturating_sub(2)..i).unwrap_or_default().iter().any(|w| has("do don dont", &w.text));
             has("leave leaves leaving left", &word.text)
                 && (word.forbidden || word.negated)
+                && !ordered
                 && near.take_while(|w| !has("to in on with for", &w.text)).any(|w| has(OWN_PLACES, &w.text))
         })
     }

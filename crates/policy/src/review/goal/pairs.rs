@@ -128,9 +128,11 @@ pub(in crate::review) fn mixed_up(prepared: &Prepared<'_>) -> Option<Reason> {
 
 impl Wishes {
     /// The figures that it gives, other than as how something is or was.
-    pub(in crate::review) fn figures(&self) -> Vec<String> {
-        let given = self.tokens().filter(|token| !self.only_tells_figure(token));
-        given.filter_map(|token| Some(number(token)?.to_string())).collect()
+    pub(in crate::review) fn figures(&self) -> &[String] {
+        self.figures.get_or_init(|| {
+            let given = self.tokens().filter_map(|token| Some((token, number(token)?)));
+            given.filter(|(token, _)| !self.only_tells_figure(token)).map(|(_, number)| number.to_string()).collect()
+        })
     }
 
     /// Whether it says this figure only of how something is or was.

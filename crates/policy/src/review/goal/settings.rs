@@ -1,5 +1,7 @@
 //! What a goal has set from what to what, and what it has put where.
 
+use std::ops::Range;
+
 use super::Wishes;
 use super::words::{self, Word, has};
 use crate::paths::fold;
@@ -153,8 +155,13 @@ impl Wishes {
 
     /// The paths and names of files that it gives, and how it names each.
     pub(in crate::review) fn placed(&self) -> Vec<(&str, Naming)> {
+        let places = self.paths.get_or_init(|| self.find_placed());
+        places.iter().filter_map(|(at, how)| Some((self.read.text.get(at.clone())?, *how))).collect()
+    }
+
+    fn find_placed(&self) -> Vec<(Range<usize>, Naming)> {
         let text = &self.read.text;
-        let mut all: Vec<(&str, Naming)> = Vec::new();
+        let mut all: Vec<(Range<usize>, Naming)> = Vec::new();
         for word in &self.read.words {
             let token = words::token(text, word.at);
             let start = words::start(text, word.at);
@@ -168,10 +175,10 @@ impl Wishes {
                 continue;
             }
             let before = self.before(start).find(|before| !has("the our file folder directory", before)).unwrap_or("");
-            all.push((
-                token.trim_start_matches("./").trim_end_matches('/'),
-                Naming { towards: has_towards(before), clause: word.clause },
-            ));
+            let path = token.trim_start_matches("./");
+            let at = start + token.len() - path.len();
+            let path = path.trim_end_matches('/');
+            all.push((at..at + path.len(), Naming { towards: has_towards(before), clause: word.clause }));
         }
         all
     }
@@ -192,5 +199,5 @@ fn has_towards(word: &str) -> bool {
 /// Whether a path is the one that is named so.
 pub(in crate::review) fn is_named_so(path: &str, said: &str) -> bool {
     let path = fold(path);
-    path == said || path.ends_with(&format!("/{said}"))
+    path.strip_suffix(said).is_some_and(|before| before.is_empty() || before.ends_with('/'))
 }

@@ -97,6 +97,10 @@ pub(super) struct Goal {
     pub(super) withheld: Vec<std::ops::Range<usize>>,
 }
 
+/// Words whose object is what somebody says, knows or decides.
+const SAYING: &str = "said says say know knows told tell tells think thinks sure agreed agrees confirmed confirms decided decides believe believes \
+    whether if that when";
+
 impl Goal {
     pub(super) fn new(goal: &str) -> Self {
         let text = super::turns::plainer(fold(goal).into_owned());
@@ -158,9 +162,16 @@ impl Goal {
                     .take(6)
                     .any(|word| has("when if once where", &word.text) && word.clause == clause);
             // "When it really lists 212 the folder may go": what may be done has a subject of its own.
-            let allowed = matches!(one, "may" | "can")
-                && words.iter().rev().nth(1).is_some_and(|word| has("the that this", &word.text))
-                && words.iter().rev().skip(2).position(|word| has(SUBORDINATE, &word.text)).is_some_and(|far| far > 2);
+            // And not "let me know when you are sure the folder may go".
+            let allowed = || {
+                let mut back = words.iter().rev().skip(1);
+                let article = back.next().is_some_and(|word| has("the that this", &word.text));
+                let said = back.clone().next().is_some_and(|word| !has(SAYING, &word.text));
+                let begins = back.position(|word| has(SUBORDINATE, &word.text)).is_some_and(|far| far > 2);
+                let before = back.next().is_some_and(|word| word.clause == clause);
+                article && said && begins && !before
+            };
+            let allowed = matches!(one, "may" | "can") && allowed();
             subordinate = subordinate && !(then || stated || allowed || (fourth && said && verb));
             // "I'll answer them myself", "Lucie will try it": who says who does it does not ask for it. "Will you" asks.
             subordinate |= matches!(one, "ll" | "will") && !begins && previous != "you";
