@@ -104,6 +104,19 @@ fn plan(steps: usize) -> Value {
         "plan": {"schema": "countersign.plan/v1", "goal": goal, "steps": all}})
 }
 
+/// A plan whose goal names what each of its steps copies, and where to.
+fn named(steps: usize) -> Value {
+    let pairs: Vec<String> = (0..steps).map(|n| format!("notes/{n}.md to kept/{n}.md")).collect();
+    let goal = format!("Copy these notes: {}.", pairs.join(", "));
+    let step = |n: usize| {
+        json!({"id": format!("s{n}"), "action": "copy_file",
+            "args": {"source": format!("notes/{n}.md"), "destination": format!("kept/{n}.md")}})
+    };
+    let all: Vec<Value> = (0..steps).map(step).collect();
+    json!({"id": "n", "label": "benign", "goal": goal,
+        "plan": {"schema": "countersign.plan/v1", "goal": goal, "steps": all}})
+}
+
 /// Percentiles of single decisions.
 fn percentiles(name: &str, suite: &Suite, rounds: usize) {
     let now = now();
@@ -131,6 +144,7 @@ fn single(_: &mut Criterion) {
         }
     }
     percentiles("plan of 50 steps", &suite(&[plan(50)]), 500);
+    percentiles("50 steps that the goal names", &suite(&[named(50)]), 50);
 }
 
 fn bytes(c: &mut Criterion) {
@@ -153,6 +167,12 @@ fn steps(c: &mut Criterion) {
         let suite = suite(&[plan(count)]);
         group.throughput(Throughput::Elements(count as u64));
         group.bench_with_input(BenchmarkId::from_parameter(count), &suite, |b, suite| {
+            b.iter_custom(|n| total(suite, n))
+        });
+    }
+    for count in [5, 10, 25, 50, 100] {
+        let suite = suite(&[named(count)]);
+        group.bench_with_input(BenchmarkId::new("named by the goal", count), &suite, |b, suite| {
             b.iter_custom(|n| total(suite, n))
         });
     }

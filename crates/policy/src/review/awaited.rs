@@ -72,6 +72,25 @@ pub(super) fn other_state(request: &Request<'_>, steps: &[Prepared<'_>], i: usiz
     Some(Reason::ask(Code::PlanOrder, message).fix("expect the state that the goal waits for"))
 }
 
+/// An act that waits for a state that may be there, before which only numbers are looked at: "unless it is disputed", and the sum is expected.
+pub(super) fn state_unseen(steps: &[Prepared<'_>], i: usize) -> Option<Reason> {
+    let step = steps.get(i)?;
+    if !step.goal.excepts_a_state() || !waits(step) {
+        return None;
+    }
+    let number = |expect: &Expect| {
+        matches!(
+            expect,
+            Expect::Output { is: Condition::Equals(Value::Number(_)) | Condition::Min(_) | Condition::Max(_), .. }
+        )
+    };
+    let looks = steps.iter().take(i).filter(|before| !before.has_effect() && checks::can_stop(before));
+    let mut expected = looks.flat_map(|before| &before.step.expect).peekable();
+    expected.peek()?;
+    let message = format!("`{}` waits for how something is, and only numbers are expected before it", step.step.action);
+    expected.all(number).then(|| Reason::ask(Code::PlanOrder, message).fix("expect the state that the goal speaks of"))
+}
+
 /// An act that waits for something, before which only other things of its kind are looked at: pull request 213, and 212 is merged.
 pub(super) fn other_thing(steps: &[Prepared<'_>], i: usize) -> Option<Reason> {
     let step = steps.get(i)?;

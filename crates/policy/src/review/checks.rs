@@ -364,7 +364,14 @@ pub(super) fn looks_elsewhere(steps: &[Prepared<'_>], i: usize) -> bool {
 /// Where the goal waits for somebody's word: an act for good that no step before it waits for that word with.
 pub(super) fn word_unseen(steps: &[Prepared<'_>], i: usize) -> Option<Reason> {
     let step = steps.get(i)?;
-    if !step.goal.awaits_word {
+    // What is forbidden before that is no message and nothing that is called by its verb: those are ordered as they are.
+    let verb = step.step.action.as_str().split('_').next().unwrap_or("");
+    let other = |touch: &Touch| {
+        matches!(touch.effect, Effect::Send | Effect::Pay | Effect::Delete | Effect::Admin)
+            && !matches!(touch.kind, TargetKind::Email | TargetKind::Channel)
+    };
+    let held = || step.derived.touches.iter().any(other) && !step.goal.speak_of_one(verb);
+    if !(step.goal.awaits_word || step.goal.held_back && held()) {
         return None;
     }
     let sends = |step: &Prepared<'_>| {

@@ -26,6 +26,7 @@ mod wanted;
 mod words;
 
 use std::cell::OnceCell;
+use std::ops::Range;
 
 use countersign_plan::tool::Effect;
 
@@ -62,15 +63,23 @@ pub(super) struct Wishes {
     bans: Vec<Ban>,
     /// Parts of the names of tools that do the opposite, worked out when it is first asked.
     opposites: OnceCell<Vec<&'static str>>,
-    /// Where it names paths, and the figures that it orders: the same for every step.
-    paths: OnceCell<Vec<(std::ops::Range<usize>, Naming)>>,
+    // The same for every step, and worked out when it is first asked.
+    /// Where it names paths.
+    paths: OnceCell<Vec<(Range<usize>, Naming)>>,
+    /// The figures that it orders.
     figures: OnceCell<Vec<String>>,
+    /// Its words with the signs in them: where each begins, and of which form it is.
+    formed: OnceCell<Vec<(Range<usize>, Option<pairs::Form>)>>,
+    /// Where it orders anything, and in which sentence.
+    orders: OnceCell<Vec<(usize, usize)>>,
     /// Whether it makes what it asks for depend on something: then a plan has to look before it acts.
     pub(super) conditional: bool,
     /// Whether that, or it has something come before something else: "only when …", "before anything …".
     pub(super) ordered: bool,
     /// Whether it has something wait for somebody's word.
     pub(super) awaits_word: bool,
+    /// Whether it forbids something before somebody has said a word.
+    pub(super) held_back: bool,
 }
 
 impl Wishes {
@@ -88,8 +97,8 @@ impl Wishes {
         };
         // "identical => delete the old ones"
         let (conditional, ordered) = (conditional || read.text.contains(" => "), ordered || read.text.contains(" => "));
-        let awaits_word = conditions::awaits_word(&read.words);
-        Self { read, asked, bans, conditional, ordered, awaits_word, ..Self::default() }
+        let [awaits_word, held_back] = [false, true].map(|held| conditions::awaits_word(&read.words, held));
+        Self { read, asked, bans, conditional, ordered, awaits_word, held_back, ..Self::default() }
     }
 
     /// Whether it asks for what a tool of this name does: an effect of this kind, by any word for it or by the tool's own.
@@ -296,10 +305,11 @@ impl Wishes {
     /// Whether this word stands right before this name.
     pub(super) fn says(&self, word: &str, name: &str) -> bool {
         let name = fold(name);
-        let named = self.read.words.iter().filter(|said| words::token(&self.read.text, said.at) == name);
+        let named = self.read.words.iter().filter(|said| said.token(&self.read.text) == name);
         let mut before = named.filter_map(|said| {
-            let start = words::start(&self.read.text, said.at);
-            let before = self.read.words.iter().rev().filter(|w| w.at < start && w.sentence == said.sentence);
+            let start = said.token.start;
+            let before =
+                words::before(&self.read.words, start).iter().rev().take_while(|w| w.sentence == said.sentence);
             before.map(|w| w.text.as_str()).find(|word| !has("the our origin remote branch", word))
         });
         before.any(|before| before == word)
@@ -369,7 +379,7 @@ impl Wishes {
         // "Member M-0417" is somebody.
         let somebody = |word: &Word| {
             let next = words.iter().find(|next| next.at > word.at);
-            next.is_some_and(|next| bans::is_name(words::token(&self.read.text, next.at)))
+            next.is_some_and(|next| bans::is_name(next.token(&self.read.text)))
         };
         let governed =
             |word: &Word| word.is(GOVERNED) && !word.within && !word.negated && !word.subordinate && !somebody(word);
@@ -446,7 +456,7 @@ impl Wishes {
     pub(super) fn introduce(&self, name: &str) -> bool {
         let name = fold(name);
         let mut words = self.read.words.iter();
-        let Some(found) = words.find(|word| words::token(&self.read.text, word.at) == name) else { return false };
+        let Some(found) = words.find(|word| word.token(&self.read.text) == name) else { return false };
         // "Call that gps-last"
         let mut before = self.before(found.at).filter(|word| !has("that it this them the", word));
         let (word, earlier) = (before.next().unwrap_or(""), before.next().unwrap_or(""));
@@ -490,11 +500,11 @@ impl Wishes {
     pub(super) fn wants_into(&self, file: &str) -> bool {
         let file = fold(file);
         let mut said = self.read.words.iter().filter(|word| {
-            let token = words::token(&self.read.text, word.at);
+            let token = word.token(&self.read.text);
             token.rsplit('/').next().is_some_and(|base| base == file)
         });
         let into = |word: &Word| {
-            let start = words::start(&self.read.text, word.at);
+            let start = word.token.start;
             let kept = |other: &Word| {
                 other.clause == word.clause
                     && has("keep write save store put note record log dump extract export", &other.text)
@@ -514,7 +524,7 @@ impl Wishes {
     }
 
     /// Where else it says what stands at these bytes.
-    pub(super) fn again(&self, said: std::ops::Range<usize>) -> impl Iterator<Item = usize> {
+    pub(super) fn again(&self, said: Range<usize>) -> impl Iterator<Item = usize> {
         let text = self.read.text.get(said.clone()).unwrap_or("");
         let places = self.read.text.match_indices(text).map(|(at, _)| at);
         places.filter(move |at| !text.is_empty() && *at != said.start)
@@ -527,15 +537,8 @@ impl Wishes {
 
     /// The words before byte `at` of the goal, the last one first.
     pub(super) fn before(&self, at: usize) -> impl Iterator<Item = &str> {
-        let words = &self.read.words;
-        let before = words.get(..words.partition_point(|word| word.at < at)).unwrap_or_default();
-        before.iter().rev().map(|word| word.text.as_str())
+        words::before(&self.read.words, at).iter().rev().map(|word| word.text.as_str())
     }
-}
-
-/// Whether what stands at both places is one name.
-fn is_same_token(text: &str, one: usize, other: usize) -> bool {
-    words::token(text, one).as_ptr() == words::token(text, other).as_ptr()
 }
 
 /// A name with a suffix.

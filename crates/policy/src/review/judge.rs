@@ -149,6 +149,7 @@ pub(super) fn step(view: &View<'_, '_>, i: usize) -> Judged {
         judged.reasons.extend(checks::word_unseen(steps, i));
         judged.reasons.extend(checks::condition_unseen(request, steps, i));
         judged.reasons.extend(awaited::other_state(request, steps, i));
+        judged.reasons.extend(awaited::state_unseen(steps, i));
         judged.reasons.extend(awaited::other_thing(steps, i));
         judged.reasons.extend(awaited::untested(request, steps, i));
         judged.reasons.extend(threats::sent_too_early(steps, i));

@@ -63,6 +63,12 @@ pub(super) fn loosened(prepared: &Prepared<'_>, goal: &str) -> Option<Reason> {
         if turned && !prepared.goal.awaited().is_empty() {
             return Some(format!("{at} to be {bound}"));
         }
+        // "-18 degrees or colder", and an expectation of at most 18.
+        let is = |word: &str| number(word).is_some_and(|number| (number - bound).abs() < 1e-9);
+        let unsigned = |word: &str| word.strip_prefix(['-', '−', '–']).is_some_and(is);
+        if bound > 0.0 && text.split_whitespace().any(unsigned) && !text.split_whitespace().any(is) {
+            return Some(format!("{at} to be {bound}"));
+        }
         let mut said = bounds(&text, begins);
         said.extend(between(&text).map(|(low, high)| if least { low } else { high }));
         let own = numbers(&text).iter().any(|one| {

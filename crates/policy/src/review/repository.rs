@@ -72,6 +72,12 @@ pub(super) fn is_meant(goal: &Wishes, pushed: &str) -> bool {
     let branch = || goal.name(&format!("branch {to}"));
     let into = || branch() || ["to", "into", "on", "onto", "push"].iter().any(|word| goal.says(word, to));
     let elsewhere = matches!(to, "main" | "master");
+    // "Push fix/dst for review, nothing lands on main yet": the branch that is named goes where it is said to go.
+    let moved = pushed.split_once(':').is_some_and(|(from, _)| from != to && goal.name(from));
+    let into = || match moved && elsewhere {
+        true => ["to", "into", "onto", "as"].iter().any(|word| goal.says(word, to)),
+        false => into(),
+    };
     let current =
         matches!(to, "head" | "HEAD") && ["my", "this", "the", "current"].iter().any(|word| goal.says(word, "branch"));
     (goal.name(to) && (!elsewhere || into())) || current

@@ -28,6 +28,50 @@ fn what_is_left_for_later_is_not_done_now() {
 }
 
 #[test]
+fn another_place_that_waits_holds_nothing_back_here() {
+    let deploy = |goal: &str, place: &str| {
+        let step =
+            json!({"id": "d", "action": "deploy_release", "args": {"to": "kiosk", "version": "3.2.0", "place": place}});
+        with_tools(&[("deploy_release", "admin", "irreversible", "record")], goal, json!([step])).decision
+    };
+    for goal in [
+        "Get kiosk 3.2.0 onto staging. Production only once Jonas has approved it, so not today.",
+        "Roll kiosk 3.2.0 out to staging. Production not today.",
+    ] {
+        assert_eq!(deploy(goal, "staging"), Allow, "{goal}");
+        assert_ne!(deploy(goal, "production"), Allow, "{goal}");
+    }
+    assert_eq!(deploy("kiosk 3.2.0 onto staging please", "staging"), Allow);
+    for held in [
+        "Get kiosk 3.2.0 onto staging. Not today.",
+        "Get kiosk 3.2.0 onto staging. Only once Jonas has approved it, so not today.",
+        "Get kiosk 3.2.0 onto staging. Jonas has not approved it, so not today.",
+        "Get me the notes of kiosk 3.2.0 from staging",
+        "Put kiosk 3.2.0 into the heading of notes/staging.md",
+    ] {
+        assert_ne!(deploy(held, "staging"), Allow, "{held}");
+    }
+    let twice = "Get kiosk 3.2.0 onto production. Production only once Jonas has approved it, so not today.";
+    assert_ne!(deploy(twice, "production"), Allow);
+}
+
+#[test]
+fn what_is_not_to_be_done_before_somebody_has_said_a_word_is_not_done_now() {
+    let hand_in = |goal: &str| {
+        let steps = json!([
+            {"id": "ask", "action": "send_message", "args": {"channel": "#desk", "body": "C-7 over 80, all right?"}},
+            {"id": "in", "action": "submit_claim", "args": {"to": "C-7", "amount": 80}, "irreversible": true, "needs": ["ask"]}
+        ]);
+        let review = with_tools(&[("submit_claim", "send", "irreversible", "record")], goal, steps);
+        review.reasons.iter().any(|reason| reason.code == Code::PlanOrder && reason.message.contains("submit_claim"))
+    };
+    assert!(hand_in(
+        "Claim C-7 is nearly done. Ask in #desk whether 80 for C-7 is fine, and do not hand it in before she has said yes"
+    ));
+    assert!(!hand_in("Submit C-7 over 80 and tell #desk. Do not order anything before she has said yes"));
+}
+
+#[test]
 fn what_somebody_may_have_to_do_is_not_ordered() {
     let cancel = |goal: &str| {
         let step = json!({"id": "c", "action": "cancel_order", "args": {"to": "PR-818"}, "irreversible": true});

@@ -25,6 +25,7 @@ fn world() -> World {
         ("visit_list", "read", "pure", "record"),
         ("visit_cancel", "update", "compensable", "record"),
         ("pay_invoice", "pay", "irreversible", "account"),
+        ("record_merge", "update", "irreversible", "record"),
     ]);
     world
 }
@@ -123,6 +124,26 @@ fn the_one_that_is_to_stay_as_it_is_is_not_taken_for_the_other() {
         &branch,
         Code::GoalForbidden
     ));
+}
+
+#[test]
+fn one_order_is_for_all_in_a_list_and_a_duplicate_goes_into_the_one_that_is_kept() {
+    let close = |id: &str| json!([{"id": "c", "action": "node_set", "args": {"to": id, "status": "closed"}}]);
+    let goal =
+        "Close T-8801, T-8805 and T-8809 (status closed), they've had no answer for a month. T-8813 is a duplicate.";
+    for id in ["T-8801", "T-8805", "T-8809"] {
+        assert!(!has(goal, &close(id), Code::GoalUnasked), "{id}");
+    }
+    assert!(has(goal, &close("T-8813"), Code::GoalUnasked));
+
+    let merge = |kept: &str, gone: &str| json!([{"id": "m", "action": "record_merge", "args": {"to": kept, "keep_id": kept, "drop_id": gone}, "rollback": "none"}]);
+    let goal = "P-30012 is a duplicate of P-20877. Merge them and keep P-20877, the X-rays hang on it.";
+    assert!(!has(goal, &merge("P-20877", "P-30012"), Code::GoalUnasked));
+    assert!(has(goal, &merge("P-30012", "P-20877"), Code::GoalUnasked));
+    assert!(
+        has(goal, &merge("P-20877", "P-30013"), Code::GoalUnasked)
+            || has(goal, &merge("P-20877", "P-30013"), Code::DefaultAsk)
+    );
 }
 
 #[test]

@@ -32,11 +32,26 @@ fn a_push_takes_along_what_the_goal_names() {
         assert!(asks(goal, &format!("git {wrong}")), "{wrong}");
     }
     assert!(asks(goal, "git push origin fix/dst && git push origin main"));
+    let review = "Push fix/dst to origin for review; nothing lands on main before that";
+    assert!(asks(review, "git push origin fix/dst:main"));
+    assert!(!asks(review, "git push origin fix/dst:fix/dst"));
+    assert!(!asks("Push fix/dst to main", "git push origin fix/dst:main"));
     assert!(!asks("Commit what I changed and push it", "git commit -m x && git push origin main"));
     assert!(!asks("Push all branches", "git push --all"));
     assert!(!asks("Tag it v2.3.0 and push with tags", "git tag v2.3.0 && git push --tags"));
     assert!(asks("Tag it v2.3.0 and push only that tag", "git tag v2.3.0 && git push --tags"));
     assert!(asks("Tag it v2.3.0 and push only that tag", "git tag v2.3.1 && git push origin v2.3.1"));
+}
+
+#[test]
+fn only_what_is_named_behind_only_is_committed() {
+    let goal = "Commit only my change to docs/faq.md as 'Fix DST'. There is other stuff in the tree";
+    assert!(!asks(goal, "git add docs/faq.md"));
+    for wrong in ["add -A", "add .", "commit -am 'Fix DST'", "add docs/faq.md docs/new.md"] {
+        assert!(asks(goal, &format!("git {wrong}")), "{wrong}");
+    }
+    assert!(!asks("Commit docs/faq.md and the rest only if it builds", "git add -A"));
+    assert!(!asks("Commit only, I push it myself: docs/faq.md and the rest", "git add -A"));
 }
 
 #[test]

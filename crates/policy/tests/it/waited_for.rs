@@ -46,6 +46,24 @@ fn the_state_that_is_waited_for_is_the_one_that_is_expected() {
 }
 
 #[test]
+fn a_state_that_is_excepted_is_looked_for() {
+    let goal = "Set J-54 to closed unless somebody has disputed it";
+    let waits = |expect: Value| asks(goal, json!([look("J-54", expect), off("J-54")]));
+    assert!(waits(json!({"output": "/amount", "equals": 912.4})), "a sum says nothing of it");
+    assert!(!waits(json!({"output": "/state", "equals": "open"})));
+    let number = "Set J-54 to closed unless it is over 500";
+    assert!(!asks(number, json!([look("J-54", json!({"output": "/amount", "max": 500})), off("J-54")])));
+}
+
+#[test]
+fn a_number_below_nothing_keeps_its_sign() {
+    let goal = "Set J-54 to closed if the store is at -18 degrees or colder";
+    let waits = |most: i32| asks(goal, json!([look("J-54", json!({"output": "/celsius", "max": most})), off("J-54")]));
+    assert!(waits(18));
+    assert!(!waits(-18));
+}
+
+#[test]
 fn the_number_that_is_waited_for_is_not_turned_round() {
     let goal = "If J-54 has at least two approvals, set it to closed";
     let waits = |expect: Value| asks(goal, json!([look("J-54", expect), off("J-54")]));

@@ -24,6 +24,16 @@ impl Wishes {
         self.waits().flat_map(of).collect()
     }
 
+    /// Whether it excepts a state of things: "unless it is disputed", and not "unless it is over 500".
+    pub(in crate::review) fn excepts_a_state(&self) -> bool {
+        let words = &self.read.words;
+        let state = |begin: &Word| {
+            let mut rest = words::of_clause(words, begin.clause).iter().filter(|word| word.at > begin.at);
+            begin.text == "unless" && !rest.any(|word| word.text.contains(|c: char| c.is_ascii_digit()))
+        };
+        words.iter().any(state)
+    }
+
     /// Whether it makes an act wait for tests to pass.
     pub(in crate::review) fn awaits_tests(&self) -> bool {
         const TESTS: &str = "test tests suite specs pytest";
@@ -38,7 +48,7 @@ impl Wishes {
 
     /// Whether it says by its name which branch it means.
     pub(in crate::review) fn names_a_ref(&self) -> bool {
-        let token = |word: &Word| words::token(&self.read.text, word.at);
+        let token = |word: &Word| word.token(&self.read.text);
         let named = |word: &Word| {
             token(word).contains(['/', '-', '_', '.']) || token(word).contains(|c: char| c.is_ascii_digit())
         };
@@ -65,7 +75,7 @@ impl Wishes {
         let mut rest = words.iter().filter(|w| w.sentence == merge.sentence && w.at > merge.at);
         rest.find(|word| word.text == "into" && !word.negated)?;
         let next = rest.find(|word| !has("the our branch origin", &word.text) && !Kind::is_any(word))?;
-        Some(words::token(&self.read.text, next.at))
+        Some(next.token(&self.read.text))
     }
 }
 

@@ -3,7 +3,7 @@
 //! A ban has a kind of act and, where it names any, the things that it is about. One that contradicts what the same goal asks for is
 //! read as one about the things that were named before it, or not at all.
 
-use super::words::{Goal, Word, has, token};
+use super::words::{Goal, Word, has};
 use crate::paths;
 
 impl super::Wishes {
@@ -249,8 +249,8 @@ pub(super) fn of(goal: &Goal) -> Vec<Ban> {
                 bans.extend(acts.filter_map(|(act, _)| Some(Ban::on(*act, vec![name.clone()?]))));
             }
             // "Book cam-07, not cam-09"
-            ("not", _) if words.get(i + 1).is_some_and(|w| is_one(token(&goal.text, w.at))) => {
-                let name = words.get(i + 1).map(|w| token(&goal.text, w.at).to_owned());
+            ("not", _) if words.get(i + 1).is_some_and(|w| is_one(w.token(&goal.text))) => {
+                let name = words.get(i + 1).map(|w| w.token(&goal.text).to_owned());
                 bans.extend(name.map(|name| Ban::on(Act::Change, vec![name])));
             }
             // "to Ann, not to Bob"
@@ -277,7 +277,7 @@ pub(super) fn of(goal: &Goal) -> Vec<Ban> {
             ("ll" | "will" | "shall", "decide" | "choose" | "settle" | "handle" | "do") => {
                 let mine = i.checked_sub(1).and_then(|i| words.get(i)).is_some_and(|w| has("i we", &w.text));
                 let rest = words.iter().skip(i + 2).take_while(|w| w.sentence == word.sentence);
-                let names = rest.map(|w| token(&goal.text, w.at)).filter(|token| mine && is_name(token));
+                let names = rest.map(|w| w.token(&goal.text)).filter(|token| mine && is_name(token));
                 bans.extend(names.map(|name| Ban::on(Act::Change, vec![name.to_owned()])));
             }
             // "WO-641 is the boiler, that one stays open"
@@ -306,7 +306,7 @@ pub(super) fn of(goal: &Goal) -> Vec<Ban> {
                 // "lantern-night stays where it is", and not "empty it (the folder itself stays)"
                 // "plans.csv has to stay"
                 let file = i.checked_sub(2).and_then(|i| words.get(i)).filter(|w| {
-                    word.text == "to" && super::is_file_name(token(&goal.text, w.at))
+                    word.text == "to" && super::is_file_name(w.token(&goal.text))
                 });
                 let subject = file.or_else(|| i.checked_sub(1).and_then(|i| words.get(i))).filter(|w| w.sentence == word.sentence);
                 // "feb_close is what the auditors look at; that one stays"
@@ -314,12 +314,12 @@ pub(super) fn of(goal: &Goal) -> Vec<Ban> {
                 let short = i - opening < 3 && subject.is_some_and(|w| has("one that", &w.text));
                 let said_before = || opening.checked_sub(1).filter(|_| short).and_then(|to| last_named(goal, words, to));
                 let last = last_named(goal, words, i).or_else(said_before).filter(|name| {
-                    subject.is_some_and(|w| has("one that it this which", &w.text) || token(&goal.text, w.at) == name)
+                    subject.is_some_and(|w| has("one that it this which", &w.text) || w.token(&goal.text) == name)
                 });
                 let before = words.iter().take(i).rev().take_while(|w| w.sentence == word.sentence);
-                let numbered = before.map(|w| token(&goal.text, w.at)).find(|token| is_name(token)).map(str::to_owned);
+                let numbered = before.map(|w| w.token(&goal.text)).find(|token| is_name(token)).map(str::to_owned);
                 // "Name stays moorhorse-site": what it is to be.
-                let value = words.get(i + 1).is_some_and(|w| w.clause == word.clause && (token(&goal.text, w.at).contains(['-', '_']) || w.text.chars().all(|c| c.is_ascii_digit())));
+                let value = words.get(i + 1).is_some_and(|w| w.clause == word.clause && (w.token(&goal.text).contains(['-', '_']) || w.text.chars().all(|c| c.is_ascii_digit())));
                 let numbered = numbered.filter(|_| !value && word.text != "waits" && next(1) != "wait");
                 // "As long as she has not answered, the limit stays"
                 let noun = subject.filter(|w| w.text.len() > 3 && !w.within && !has(WHATEVER, &w.text));
@@ -328,7 +328,7 @@ pub(super) fn of(goal: &Goal) -> Vec<Ban> {
                     let mut before = words.iter().take(i - 1).rev().map(|w| w.text.as_str()).filter(|w| !has("the a our", w));
                     w.sentence == word.sentence && before.next().is_some_and(|word| has("in of from on called named", word))
                 };
-                let alone = |w: &Word| words.iter().all(|other| !token(&goal.text, other.at).contains(&w.text) || other.text == w.text && !other.within);
+                let alone = |w: &Word| words.iter().all(|other| !other.token(&goal.text).contains(&w.text) || other.text == w.text && !other.within);
                 let noun = noun.filter(|w| word.text == "stays" && !placed(w) && alone(w)).map(|w| w.text.clone());
                 // "The audit trail above all has to stay on"
                 let guard = words.iter().find(|w| w.sentence == word.sentence && w.at < word.at && has(GUARDS, &w.text));
@@ -340,7 +340,7 @@ pub(super) fn of(goal: &Goal) -> Vec<Ban> {
                 bans.extend(name.map(|name| Ban::on(Act::Change, vec![name])));
                 // "The originals must stay as backup in photos/orig"
                 let mut after = words.iter().skip(i + 1).take_while(|w| w.sentence == word.sentence && w.clause == word.clause);
-                let folder = after.find(|w| w.text == "in").and_then(|_| after.next()).map(|w| token(&goal.text, w.at));
+                let folder = after.find(|w| w.text == "in").and_then(|_| after.next()).map(|w| w.token(&goal.text));
                 let folder = folder.filter(|folder| folder.contains('/')).map(|folder| folder.trim_end_matches('/').to_owned());
                 bans.extend(folder.map(|folder| Ban::on(Act::Remove, vec![folder])));
             }
@@ -413,7 +413,7 @@ pub(super) fn of(goal: &Goal) -> Vec<Ban> {
                 let first = i.checked_sub(1).and_then(|i| words.get(i));
                 let begins = i < 2 || words.get(i - 2).is_some_and(|w| w.clause != word.clause);
                 let only = rest().last().is_some_and(|w| has("alone only", &w.text)) || rest().next().is_some_and(|w| w.text == "only");
-                let name = first.filter(|w| begins && only && w.clause == word.clause).map(|w| token(&goal.text, w.at));
+                let name = first.filter(|w| begins && only && w.clause == word.clause).map(|w| w.token(&goal.text));
                 bans.extend(name.map(|name| Ban::on(Act::Change, vec![name.to_owned()])));
             }
             // "Nothing to install here" says what there is.
@@ -432,7 +432,7 @@ pub(super) fn of(goal: &Goal) -> Vec<Ban> {
                 let folder = words.windows(2).find(|pair| {
                     matches!(pair, [kind, name] if has("folder directory", &kind.text) && name.sentence == word.sentence && !has(PLAIN, &name.text))
                 });
-                let name = folder.and_then(|pair| pair.last()).map(|w| token(&goal.text, w.at).to_owned());
+                let name = folder.and_then(|pair| pair.last()).map(|w| w.token(&goal.text).to_owned());
                 let things: Vec<String> = name.or_else(|| last_named(goal, words, i)).filter(|_| there).into_iter().collect();
                 bans.extend(acts.map(|(act, _)| Ban::on(*act, things.clone())));
             }
@@ -501,7 +501,7 @@ pub(super) fn of(goal: &Goal) -> Vec<Ban> {
                 let follows = words.get(i + 2).filter(|w| w.clause == word.clause && w.sentence == word.sentence);
                 let alone = follows.is_none_or(|w| has("open out for as and or", &w.text));
                 let number = |name: &str| alone && name.len() > 2 && name.chars().all(|c| c.is_ascii_digit());
-                let named = rest.filter(|w| !leads(w)).map(|w| token(&goal.text, w.at)).take_while(|name| (is_name(name) && name.len() > 3) || number(name));
+                let named = rest.filter(|w| !leads(w)).map(|w| w.token(&goal.text)).take_while(|name| (is_name(name) && name.len() > 3) || number(name));
                 bans.extend(named.map(|name| Ban::on(Act::Change, vec![name.to_owned()])));
             }
             _ => {}
@@ -513,7 +513,7 @@ pub(super) fn of(goal: &Goal) -> Vec<Ban> {
 
 /// Whether the goal orders that this is made.
 fn makes(goal: &Goal, words: &[Word], name: &str) -> bool {
-    let named = words.iter().find(|word| token(&goal.text, word.at) == name);
+    let named = words.iter().find(|word| word.token(&goal.text) == name);
     let made = |word: &Word| word.orders() && has("add write create make put generate", &word.text);
     named.is_some_and(|named| words.iter().any(|word| word.clause == named.clause && word.at < named.at && made(word)))
 }
@@ -574,7 +574,7 @@ pub(super) fn things(goal: &Goal, words: &[Word], from: usize) -> Vec<String> {
         .take_while(|word| word.sentence == first.sentence && !matches!(word.text.as_str(), "but" | "then" | "only"))
         .take_while(|word| !all || previous.is_none_or(|before| word.clause == before.clause));
     for word in rest.take_while(|word| !word.subordinate) {
-        let thing = token(&goal.text, word.at);
+        let thing = word.token(&goal.text);
         if !has(PLAIN, &word.text) && things.last().is_none_or(|last| last != thing) {
             things.push(thing.to_owned());
         }
@@ -593,7 +593,7 @@ fn all_named_before(goal: &Goal, words: &[Word], to: usize) -> Vec<String> {
     let own =
         |token: &str| token.contains(['/', '.', '_', '@', '#', '-']) || token.contains(|c: char| c.is_ascii_digit());
     let before = words.iter().take(to).filter(|word| Some(word.sentence) == sentence);
-    before.map(|word| token(&goal.text, word.at)).filter(|token| own(token)).map(str::to_owned).collect()
+    before.map(|word| word.token(&goal.text)).filter(|token| own(token)).map(str::to_owned).collect()
 }
 
 /// The last thing of the sentence before word `to` that has a name of its own.
@@ -601,7 +601,7 @@ fn last_named(goal: &Goal, words: &[Word], to: usize) -> Option<String> {
     let sentence = words.get(to)?.sentence;
     let before = words.iter().take(to).rev().take_while(|word| word.sentence == sentence);
     let own = |token: &&str| is_one(token) || super::is_file_name(token);
-    before.map(|word| token(&goal.text, word.at)).find(own).map(str::to_owned)
+    before.map(|word| word.token(&goal.text)).find(own).map(str::to_owned)
 }
 
 /// Whether a token is the name of one thing, of whatever form, and no date.

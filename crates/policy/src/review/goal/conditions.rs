@@ -97,13 +97,25 @@ pub(super) fn conditions(words: &[Word]) -> (bool, bool) {
     (conditional, complete || checked || conditional || words.windows(2).any(awaited))
 }
 
-/// Whether it has something wait for somebody's word: "as soon as Ilse has given her ok", "when she has answered".
-pub(super) fn awaits_word(words: &[Word]) -> bool {
+/// Whether it has something wait for somebody's word: "as soon as Ilse has given her ok", "when she has answered"; or where `held`, forbids
+/// something before that: "do not hand it in before she has said yes".
+pub(super) fn awaits_word(words: &[Word], held: bool) -> bool {
     let begins = |i: usize| {
         let one = |n: usize| words.get(i + n).map_or("", |word| word.text.as_str());
-        has("when once after", one(0)) || (one(0) == "soon" && one(1) == "as")
+        match held {
+            true => {
+                let sentence = words.get(i).map(|word| word.sentence);
+                let forbids = |word: &Word| Some(word.sentence) == sentence && (word.forbidden || word.negated);
+                has("before until till", one(0)) && words.iter().take(i).any(forbids)
+            }
+            false => has("when once after", one(0)) || (one(0) == "soon" && one(1) == "as"),
+        }
     };
-    words.iter().enumerate().filter(|(i, _)| begins(*i)).any(|(i, word)| {
+    // What another place waits for this one does not.
+    let end = words.last().map_or(0, |word| word.at + 1);
+    let later = super::later::left(words, end);
+    let here = |word: &Word| !later.iter().any(|range| range.contains(&word.at));
+    words.iter().enumerate().filter(|(i, word)| begins(*i) && here(word)).any(|(i, word)| {
         let rest = words.iter().skip(i + 1).take(7).filter(|next| next.sentence == word.sentence && next.clause == word.clause);
         let texts: Vec<&str> = rest.map(|word| word.text.as_str()).collect();
         let said = |pair: &[&str]| matches!(pair, [has_, done] if has("has have s ve", has_) && has("answered replied responded agreed approved confirmed signed consented read seen checked", done));

@@ -1,7 +1,7 @@
 //! What a goal leaves out of what it asks for: "everything except audit.log", "all issues but LK-9", "in #a, not in #b".
 
 use super::bans::{self, Act, Ban, is_name};
-use super::words::{Goal, Word, has, token};
+use super::words::{Goal, Word, has};
 
 /// Words that lead to whom or where a message is for.
 const LEADING: &str = "in on at to into onto for with via through";
@@ -46,7 +46,7 @@ fn receivers(goal: &Goal, from: usize) -> Vec<String> {
     let sentence = goal.words.get(from).map(|word| word.sentence);
     let mut found: Vec<String> = Vec::new();
     for word in goal.words.iter().skip(from).take_while(|word| Some(word.sentence) == sentence) {
-        match token(&goal.text, word.at) {
+        match word.token(&goal.text) {
             name if is_receiver(name) => {
                 found.extend((found.last().map(String::as_str) != Some(name)).then(|| name.to_owned()))
             }
@@ -93,7 +93,7 @@ pub(super) fn at(goal: &Goal, i: usize) -> Vec<Ban> {
 fn only_described(goal: &Goal, i: usize) -> Option<String> {
     let words = &goal.words;
     let verb = words.get(i).filter(|word| has("is are was", &word.text))?;
-    let name = token(&goal.text, words.get(i.checked_sub(1)?)?.at);
+    let name = words.get(i.checked_sub(1)?)?.token(&goal.text);
     let fits = words.get(i + 1).is_none_or(|next| next.sentence != verb.sentence || has(FITTING, &next.text));
     if fits || !is_receiver(name) {
         return None;
@@ -101,7 +101,7 @@ fn only_described(goal: &Goal, i: usize) -> Option<String> {
     let addressed = |own: bool| {
         words.windows(2).any(|pair| {
             let [lead, word] = pair else { return false };
-            let named = token(&goal.text, word.at);
+            let named = word.token(&goal.text);
             is_receiver(named) && (named == name) == own && lead.sentence == word.sentence && has(LEADING, &lead.text)
         })
     };

@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::Wishes;
 use super::pairs::{Form, form, number};
 use super::wanted::ENGLISH;
-use super::words::{Word, has, token};
+use super::words::{self, Word, has};
 use crate::paths::fold;
 use crate::review::prepare::Prepared;
 
@@ -139,10 +139,10 @@ impl Wishes {
         let beside = |(i, word): (usize, &Word)| {
             let near = |w: &&Word| w.sentence == word.sentence;
             let mut rest = words.iter().skip(i + 1).take_while(near).take(4).skip_while(|w| has(BETWEEN, &w.text));
-            let behind = rest.next().map(|w| token(text, w.at));
+            let behind = rest.next().map(|w| w.token(text));
             // "4 nodes": what follows a number is what it counts.
             let before = i.checked_sub(1).and_then(|i| words.get(i)).filter(|w| w.clause == word.clause);
-            let before = before.map(|w| token(text, w.at)).filter(|token| *of == Form::Number && fits(token));
+            let before = before.map(|w| w.token(text)).filter(|token| *of == Form::Number && fits(token));
             [before, behind.filter(|token| fits(token))].into_iter().flatten().map(str::to_owned)
         };
         named.flat_map(beside).collect()
@@ -156,15 +156,15 @@ impl Wishes {
 
     /// What the number at this place counts, if the goal says that.
     pub(super) fn counted(&self, at: usize) -> Option<Counted<'_>> {
-        let value = token(&self.read.text, at);
+        let here = words::token_at(&self.read.text, at);
+        let value = self.read.text.get(here.clone())?;
         if value.contains(['€', '$', '£']) {
             return Some(Counted::Money);
         }
         let words = &self.read.words;
         let i = words.iter().position(|word| word.at >= at)?;
         let own = |word: &&Word| words.get(i).is_some_and(|place| place.clause == word.clause);
-        let same = |word: &Word| token(&self.read.text, word.at).as_ptr() == token(&self.read.text, at).as_ptr();
-        let after = words.iter().skip(i).find(|word| !same(word)).filter(own);
+        let after = words.iter().skip(i).find(|word| word.token != here).filter(own);
         let before = i.checked_sub(1).and_then(|i| words.get(i)).filter(own);
         let money = |word: Option<&Word>| word.is_some_and(|word| has(crate::lists::MONEY, &word.text));
         if money(after) || money(before) {

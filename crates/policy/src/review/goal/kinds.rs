@@ -5,6 +5,7 @@ use countersign_plan::tool::Effect;
 use super::turns::PAPERS;
 use super::vocabulary::{ACTING, GOVERNED, GOVERNING, LOOKING, MAKING, PAYING, REMOVAL, SETTING, TELLING};
 use super::words::{Word, has};
+use crate::lists::MONEY;
 
 /// A kind of thing that people ask for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -101,12 +102,18 @@ impl Kind {
                 };
                 // "Send them back the difference"
                 let back = |who: &Word| words.iter().any(|w| w.clause == who.clause && w.at > who.at && w.text == "back");
+                // "Send them CHF 1150"
+                let sum = |who: &Word| {
+                    let mut after = words.iter().filter(|w| w.clause == who.clause && w.at > who.at).take(2);
+                    let number = |w: &Word| w.text.starts_with(|c: char| c.is_ascii_digit());
+                    has("them him her", &who.text) && after.clone().any(number) && after.any(|w| has(MONEY, &w.text))
+                };
                 let paper = |w: &Word| w.at > word.at && w.clause == word.clause && has(PAPERS, &w.text);
                 word.orders()
                     && words.iter().any(money)
                     && !words.iter().any(paper)
                     && !words.windows(2).any(written_to)
-                    && !next.is_some_and(|next| has("me us them him her everybody everyone", &next.text) && !back(next))
+                    && !next.is_some_and(|next| has("me us them him her everybody everyone", &next.text) && !back(next) && !sum(next))
             }
             Self::Make | Self::Remove | Self::Tell | Self::Pay | Self::Govern => word.orders() && word.is(self.stems()),
         })

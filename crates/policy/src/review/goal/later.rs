@@ -3,12 +3,15 @@
 use std::ops::Range;
 
 use super::Wishes;
-use super::words::{Word, has, token};
+use super::words::{Word, has};
 use crate::paths::fold;
 
 /// Words for another time than now.
 const ANOTHER_TIME: &str =
     "later afterwards tomorrow next monday tuesday wednesday thursday friday saturday sunday week month weekend";
+
+/// Words behind "not" for what is for another time.
+const NOT_NOW: &str = "today now yet tonight";
 
 /// Words for what a thing does then.
 const COMING: &str = "comes come follows follow goes go happens";
@@ -36,6 +39,25 @@ const CLOSING: [&str; 12] = [
 const OWN_PLACES: &str = "machine laptop computer workstation desktop host server box disk house home building premises office site lab room \
     company firm institute network lan cluster infrastructure";
 
+/// Places beside the one at hand, for which something comes later.
+const PLACES: &str = "prod production live staging preprod customers clients public everybody everyone";
+
+/// The sentences that leave a place for later: "production only once Jonas has approved, so not today", "live not yet".
+pub(super) fn left(words: &[Word], end: usize) -> Vec<Range<usize>> {
+    let sentences = words.chunk_by(|one, next| one.sentence == next.sentence);
+    let left = sentences.filter(|sentence| {
+        let texts: Vec<&str> = sentence.iter().take(3).map(|word| word.text.as_str()).collect();
+        matches!(texts.as_slice(), [place, how, when] if has(PLACES, place)
+            && words.iter().filter(|word| word.text == *place).count() == 1
+            && ((*how == "not" && has(NOT_NOW, when)) || (*how == "only" && has("once when after if", when))))
+    });
+    let range = |sentence: &[Word]| {
+        let next = words.iter().find(|word| sentence.first().is_some_and(|first| word.sentence > first.sentence));
+        Some(sentence.first()?.at..next.map_or(end, |next| next.at))
+    };
+    left.filter_map(range).collect()
+}
+
 impl Wishes {
     /// "It must not leave the machine", "nothing may leave the house": whether its data is for nobody outside.
     pub(in crate::review) fn confines(&self) -> bool {
@@ -56,8 +78,7 @@ impl Wishes {
     pub(in crate::review) fn postpones(&self, value: &str) -> bool {
         let value = fold(value);
         let words = &self.read.words;
-        let own =
-            |word: &Word| token(&self.read.text, word.at).trim_start_matches('#') == value.trim_start_matches('#');
+        let own = |word: &Word| word.token(&self.read.text).trim_start_matches('#') == value.trim_start_matches('#');
         let mut named = words.iter().enumerate().filter(|(_, word)| own(word));
         let (Some((i, word)), None) = (named.next(), named.next()) else { return false };
         let after = || words.iter().skip(i + 1).take_while(|next| next.clause == word.clause);
@@ -68,7 +89,9 @@ impl Wishes {
         let subject =
             |lead: Option<&Word>| lead.is_none_or(|lead| lead.clause != word.clause || has("and but", &lead.text));
         let lead = lead.next();
+        let place = left(words, self.read.text.len()).iter().any(|range| range.start == word.at);
         (does(GETTING) && awaited(lead))
+            || place
             || (does(COMING) && subject(lead) && after().take(5).any(|next| has(ANOTHER_TIME, &next.text)))
     }
 

@@ -196,7 +196,7 @@ impl Wishes {
     fn only_reads_at(&self, host: &str) -> bool {
         let words = &self.read.words;
         let host = crate::paths::fold(host);
-        let at = |word: &&Word| super::words::token(&self.read.text, word.at).contains(host.as_ref());
+        let at = |word: &&Word| word.token(&self.read.text).contains(host.as_ref());
         let mut named = words.iter().filter(at).peekable();
         // "Post the uptime of https://… into #duty" is an order to the channel.
         let channel = self.tokens().any(|token| token.starts_with('#') && token.len() > 1);
@@ -210,10 +210,10 @@ impl Wishes {
     /// Whether it has this file only as what something is checked against, or looked for and counted in where another file is to be made.
     fn only_reads(&self, file: &str) -> bool {
         let words = &self.read.words;
-        let base = |word: &Word| super::words::token(&self.read.text, word.at).rsplit('/').next().map(str::to_owned);
+        let base = |word: &Word| word.token(&self.read.text).rsplit('/').next().map(str::to_owned);
         let file = crate::paths::fold(file);
         let reads = |word: &Word| {
-            let start = super::words::start(&self.read.text, word.at);
+            let start = word.token.start;
             let looks = || {
                 words
                     .iter()

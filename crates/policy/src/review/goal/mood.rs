@@ -11,8 +11,9 @@ use countersign_plan::verdict::{Code, Reason};
 
 use super::Wishes;
 use super::kinds::Kind;
+use super::later;
 use super::vocabulary::{ACTING, LOOKING, MAKING};
-use super::words::{self, Goal, Word, has, quoted};
+use super::words::{Goal, Word, has, quoted};
 use crate::deployment::{Standing, is_path_kind};
 use crate::effects::{By, Touch};
 use crate::paths::fold;
@@ -196,9 +197,11 @@ impl Part<'_> {
 /// More words than a part has that only says what is to become of an order.
 const LONG: usize = 18;
 
-/// The parts of a goal that order nothing although they read so, in order. `text` is case-folded.
-fn withheld(text: &str) -> Vec<Range<usize>> {
-    let parts: Vec<Part<'_>> = parts(text).into_iter().filter(|part| !quoted(text, part.at + 1)).collect();
+/// The parts of a goal that order nothing although they read so, in order, outside of what it leaves for later. `text` is case-folded.
+fn withheld(text: &str, later: &[Range<usize>]) -> Vec<Range<usize>> {
+    let apart =
+        |part: &Part<'_>| quoted(text, part.at + 1) || later.iter().any(|range| range.contains(&(part.end - 1)));
+    let parts: Vec<Part<'_>> = parts(text).into_iter().filter(|part| !apart(part)).collect();
     // "I told her no at first. Now do it."
     let obeyed = |part: &Part<'_>| {
         let mut words =
@@ -241,6 +244,8 @@ fn withheld(text: &str) -> Vec<Range<usize>> {
                 .is_some_and(|word| has("so but anyway right next now hence therefore", word) && part.words.len() < 6)
         };
         let head = || before().chain([part]);
+        // "Try whether it works again: set it to 4" is to be done.
+        let tried = part.begins("try whether |try if ");
         // "When I say go, pay it"
         let led = matches!(part.mark, ':' | '-') || (part.mark == ',' && part.begins("when i ") && part.holds());
         // "Check whether it answers: GET https://…, and log it" says how to look.
@@ -251,7 +256,7 @@ fn withheld(text: &str) -> Vec<Range<usize>> {
             && head().all(|part| !part.names && !part.leaves_others())
             && !follows()
             && !removed()
-            && (head().any(|part| part.holds() || part.says(WONDERING))
+            && (head().any(|part| part.holds() || (part.says(WONDERING) && !tried))
                 || (part.mark == ':' && head().any(Part::is_doubtful)))
         {
             let asked = !head().any(Part::holds);
@@ -365,7 +370,8 @@ pub(in crate::review) fn only_spoken_of(prepared: &Prepared<'_>) -> Option<Reaso
 impl Goal {
     /// Takes what it only speaks of for no order.
     pub(super) fn withhold(&mut self) {
-        let mut withheld = withheld(&self.text);
+        // What is said of another place holds nothing back here.
+        let mut withheld = withheld(&self.text, &later::left(&self.words, self.text.len()));
         let orders = |range: &Range<usize>| {
             let inside = || self.words.iter().filter(|word| range.contains(&word.at));
             inside().count() > 2 && inside().any(Word::orders)
@@ -410,7 +416,7 @@ impl Wishes {
         let apart = |word: &Word| !self.read.withheld.iter().any(|range| range.contains(&word.at));
         let named = || {
             let name = fold(&touch.name);
-            words.iter().any(|word| apart(word) && words::token(&self.read.text, word.at) == name)
+            words.iter().any(|word| apart(word) && word.token(&self.read.text) == name)
         };
         let more = || Kind::ALL.iter().any(|kind| *kind != Kind::Look && orders(kind.stems())) || orders(ACTING);
         let file = is_path_kind(touch.kind) || touch.kind == TargetKind::Memory;

@@ -427,7 +427,7 @@ fn score(part: &Goal, step: &Prepared<'_>, others: &[&Prepared<'_>]) -> u32 {
     let words = &part.words;
     // What its line speaks of, under the name that the part gives it.
     let line = fold(&step.given.to_string()).into_owned();
-    let tokens = words.iter().map(|word| super::words::token(&part.text, word.at));
+    let tokens = words.iter().map(|word| word.token(&part.text));
     let common = |token: &str| touches().any(|touch| shared(touch) && fold(&touch.name) == token);
     let spoken = tokens
         .filter(|token| (is_own_name(token) || super::is_file_name(token)) && !common(token))

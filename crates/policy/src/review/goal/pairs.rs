@@ -1,6 +1,10 @@
 //! Which of its values a goal says together: of "A goes to 3, B to 5" nobody has asked for A to go to 5, and of "it is at 5, put it to 3"
 //! nobody for 5.
 
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::ops::Range;
+
 use countersign_plan::tool::Effect;
 use countersign_plan::verdict::{Code, Reason};
 use serde_json::Value;
@@ -8,7 +12,7 @@ use serde_json::Value;
 use super::fields::Counted;
 use super::together::{COPULAS, prefix};
 use super::wanted::ENGLISH;
-use super::words::{Word, has};
+use super::words::{self, Word, has};
 use super::{ACTING, Kind, LOOKING, REMOVAL, TELLING, Wishes, bans, by_name, is_file_name, order, parts};
 use crate::effects::{By, Touch};
 use crate::flow::{is_switch, switches};
@@ -58,6 +62,39 @@ pub(super) fn form(token: &str) -> Option<Form> {
 pub(super) fn number(token: &str) -> Option<f64> {
     let digits = token.trim_matches(['%', '€', '$', '£']);
     digits.starts_with(|c: char| c.is_ascii_digit()).then(|| digits.parse().ok())?
+}
+
+/// What a value of this form may be called by.
+fn called(of: Option<&Form>, what: &str) -> BTreeSet<String> {
+    let mut names = BTreeSet::from([spelled(of, what).into_owned()]);
+    match of {
+        Some(Form::Email) => {
+            let (name, _) = what.split_once('@').unwrap_or((what, ""));
+            names.extend([name, name.split('.').next().unwrap_or(name)].map(str::to_owned));
+        }
+        Some(Form::Path) => {
+            let ends = what.match_indices('/').filter_map(|(at, _)| what.get(at + 1..));
+            names.extend(ends.filter(|end| form(end) == Some(Form::Path)).map(str::to_owned));
+        }
+        Some(Form::Record(_)) => {
+            names.extend(what.split_once('-').map(|(_, number)| number.to_owned()).filter(|number| number.len() > 2));
+        }
+        Some(Form::Number) => {}
+        _ if what.len() > 3 => {
+            names.insert(format!("{what}s"));
+        }
+        _ => {}
+    }
+    names
+}
+
+/// A word of the goal as a name of a value of this form.
+fn spelled<'t>(of: Option<&Form>, token: &'t str) -> Cow<'t, str> {
+    match (of, number(token)) {
+        (Some(Form::Number), Some(number)) => number.to_string().into(),
+        (Some(Form::Path), _) => token.trim_start_matches("./").trim_end_matches('/').into(),
+        _ => token.into(),
+    }
 }
 
 /// Where the goal says a value of a step, and where others that could stand in its place.
@@ -173,6 +210,13 @@ impl Wishes {
         (0..tokens.len()).filter_map(of).collect()
     }
 
+    /// Its words with the signs in them: where each stands, and of which form it is.
+    fn formed(&self) -> &[(Range<usize>, Option<Form>)] {
+        let start = self.read.text.as_ptr() as usize;
+        let at = |token: &str| token.as_ptr() as usize - start;
+        self.formed.get_or_init(|| self.tokens().map(|t| (at(t)..at(t) + t.len(), form(t))).collect())
+    }
+
     /// Where it says this value, and others of its form.
     fn said(&self, field: &str, value: &Value, schema: &Value) -> Option<Said> {
         let text = &self.read.text;
@@ -184,7 +228,6 @@ impl Wishes {
             (said.own, said.others) = (at(*set), at(!set));
             return Some(said).filter(|said| is_switch(field) && !said.own.is_empty());
         }
-        let tokens = || self.tokens().map(|token| (token.as_ptr() as usize - text.as_ptr() as usize, token));
         if what.contains(' ') {
             (said.own, said.others) = self.said_in_words(what);
             return Some(said).filter(|said| !said.own.is_empty());
@@ -193,45 +236,35 @@ impl Wishes {
         if said.form.is_none() && what.starts_with(|c: char| c.is_ascii_digit()) {
             return None;
         }
-        let is = |token: &str, what: &str| match &said.form {
-            Some(Form::Email) => {
-                let (name, _) = what.split_once('@').unwrap_or((what, ""));
-                token == what || token == name || name.split('.').next() == Some(token)
-            }
-            Some(Form::Path) => {
-                let token = token.trim_start_matches("./").trim_end_matches('/');
-                token == what || (form(token) == Some(Form::Path) && what.ends_with(&format!("/{token}")))
-            }
-            Some(Form::Record(_)) => {
-                token == what || (token.len() > 2 && what.split_once('-').is_some_and(|(_, number)| number == token))
-            }
-            Some(Form::Number) => number(token).is_some() && number(token) == number(what),
-            _ => token == what || (what.len() > 3 && token.strip_suffix('s') == Some(what)),
-        };
-        said.own = tokens().filter(|(_, token)| is(token, what)).map(|(at, _)| at).collect();
+        let own = called(said.form.as_ref(), what);
+        let is = |names: &BTreeSet<String>, token: &str| names.contains(spelled(said.form.as_ref(), token).as_ref());
+        let tokens = || self.formed().iter().filter_map(|(at, form)| Some((at.start, text.get(at.clone())?, form)));
+        said.own = tokens().filter(|(_, token, _)| is(&own, token)).map(|(at, ..)| at).collect();
         let first = *said.own.first()?;
         let options = schema.get("enum").or_else(|| schema.get("items")?.get("enum")).and_then(Value::as_array);
         // "To ben", "to lena": what follows the same word.
         let place = self.before(first).next().filter(|word| has("to by as at for in on", word)).unwrap_or("");
-        let alike = |at: usize, token: &str| match (&options, &said.form) {
+        let options = options.map(|options| {
+            let options = options.iter().filter_map(Value::as_str);
+            options.flat_map(|option| called(said.form.as_ref(), &fold(option))).collect::<BTreeSet<_>>()
+        });
+        let alike = |at: usize, token: &str, form: &Option<Form>| match (&options, &said.form) {
             // "No jobs on it" sets nothing to on.
-            (Some(options), _) => {
-                !has(ENGLISH, token) && options.iter().filter_map(Value::as_str).any(|option| is(token, &fold(option)))
-            }
+            (Some(options), _) => !has(ENGLISH, token) && is(options, token),
             (None, Some(Form::Number)) => {
                 let counted = self.counted(at);
                 number(token).is_some() && counted.is_some() && counted == self.counted(first)
             }
-            (None, Some(own)) => form(token).as_ref() == Some(own),
+            (None, Some(own)) => form.as_ref() == Some(own),
             (None, None) => {
                 let plain = token.chars().all(char::is_alphabetic) && !has(ENGLISH, token);
                 plain && !place.is_empty() && self.before(at).next() == Some(place)
             }
         };
-        let others: Vec<(usize, &str)> =
-            tokens().filter(|(at, token)| !said.own.contains(at) && alike(*at, token)).collect();
-        let named = |token: &str| others.iter().any(|(_, other)| is(token, other));
-        said.others = tokens().filter(|(at, t)| !said.own.contains(at) && named(t)).map(|(at, _)| at).collect();
+        let rest = || tokens().filter(|(at, ..)| said.own.binary_search(at).is_err());
+        let others = rest().filter(|(at, token, form)| alike(*at, token, form));
+        let others: BTreeSet<String> = others.flat_map(|(_, token, _)| called(said.form.as_ref(), token)).collect();
+        said.others = rest().filter(|(_, token, _)| is(&others, token)).map(|(at, ..)| at).collect();
         Some(said)
     }
 
@@ -318,8 +351,9 @@ impl Wishes {
         };
         // Another order begins, where the one before it is complete: not in "8.2.1 goes to test".
         let ordered = |from: usize, to: usize| {
-            let listed = |word: &Word| places.iter().any(|place| place.0 == word.at);
-            self.read.words.iter().any(|w| w.at > from && w.at < to && !listed(w) && self.is_order(w))
+            let listed = |word: &Word| places.binary_search_by_key(&word.at, |place| place.0).is_ok();
+            let between = words::before(&self.read.words, to).iter().rev().take_while(|word| word.at > from);
+            between.into_iter().any(|word| !listed(word) && self.is_order(word))
         };
         let parts = places.chunk_by(|a, b| !apart(a.0, b.0));
         let both = |group: &[(usize, bool, bool)]| group.iter().any(|p| p.1) && group.iter().any(|p| !p.1);

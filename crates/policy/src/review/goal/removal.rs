@@ -2,8 +2,8 @@
 
 use super::bans::{self, Act};
 use super::vocabulary::{DESTROYING, PLACING, REMOVAL, TIDYING};
-use super::words::{self, Word, has};
-use super::{Wishes, is_file_name, is_same_token};
+use super::words::{Word, has};
+use super::{Wishes, is_file_name};
 use crate::paths::fold;
 
 impl Wishes {
@@ -66,8 +66,8 @@ impl Wishes {
             // What is listed in a file, or goes from one, is another thing than the file.
             // "The leftovers in build/": a folder is what is in it.
             let folder = |word: &Word| {
-                let mut before = self.before(words::start(&self.read.text, word.at));
-                words::token(&self.read.text, word.at).ends_with('/')
+                let mut before = self.before(word.token.start);
+                word.token(&self.read.text).ends_with('/')
                     && before.next().is_some_and(|placed| has("in of under", placed))
                     && before.next().is_some_and(|held| {
                         has("leftovers contents content output outputs rubbish junk caches artifacts lies lie everything all anything", held)
@@ -78,16 +78,15 @@ impl Wishes {
                 [before, word]
                     if (!has(PLACING, &before.text) || said_before(word) || folder(word) || rid(before))
                         && !self.spares(word)
-                        && !is_same_token(&self.read.text, before.at, word.at) =>
+                        && before.token != word.token =>
                 {
-                    Some(word.at)
+                    Some(word)
                 }
                 _ => None,
             });
             // "X may go": what the sentence begins with.
-            let leading =
-                words.get(from).filter(|word| from != i && word.sentence == order.sentence).map(|word| word.at);
-            let tokens = leading.into_iter().chain(objects).map(|at| words::token(&self.read.text, at).to_owned());
+            let leading = words.get(from).filter(|word| from != i && word.sentence == order.sentence);
+            let tokens = leading.into_iter().chain(objects).map(|word| word.token(&self.read.text).to_owned());
             // "…, but leave X alone" names no object.
             // "The caches (.cache, dist)"
             let own = fold(base(path.trim_end_matches(['*', '/'])));
@@ -260,9 +259,9 @@ impl Wishes {
         let words = &self.read.words;
         let removed: Vec<usize> =
             words.iter().filter(|word| word.orders() && word.is(REMOVAL)).map(|word| word.clause).collect();
-        let named = words.iter().filter(|word| bans::is_name(words::token(&self.read.text, word.at)));
+        let named = words.iter().filter(|word| bans::is_name(word.token(&self.read.text)));
         let (there, elsewhere): (Vec<&Word>, Vec<&Word>) = named.partition(|word| removed.contains(&word.clause));
-        let is_it = |word: &&Word| words::token(&self.read.text, word.at) == name;
+        let is_it = |word: &&Word| word.token(&self.read.text) == name;
         // "I compared it with 0313/b.tar. Delete the 0312 one": what is meant has that in its name.
         let picked = words.windows(3).filter(|three| three.first().is_some_and(|w| removed.contains(&w.clause)));
         let mut numbers = picked.into_iter().filter_map(|three| match three {
@@ -277,17 +276,14 @@ impl Wishes {
         // "Void F-771, F-772 and F-775"
         let kind = |token: &str| token.split('-').next().map(str::to_owned);
         let listed = |word: &Word| {
-            let start = words::start(&self.read.text, word.at);
-            let before = words
-                .iter()
-                .rev()
-                .filter(|w| w.at < start && w.text != "and")
-                .map(|w| words::token(&self.read.text, w.at));
+            let start = word.token.start;
+            let before =
+                words.iter().rev().filter(|w| w.at < start && w.text != "and").map(|w| w.token(&self.read.text));
             before.into_iter().next().is_some_and(|before| bans::is_name(before) && kind(before) == kind(&name))
         };
         // "F-772 is still in use" is no part of the list.
         let said_of = |word: &Word| {
-            let after = words.iter().find(|w| w.at > word.at && words::token(&self.read.text, w.at) != name);
+            let after = words.iter().find(|w| w.at > word.at && w.token(&self.read.text) != name);
             after.is_some_and(|w| w.sentence == word.sentence && has("is are was were has stays remains", &w.text))
         };
         let apart = |word: &&&Word| is_it(word) && (!listed(word) || said_of(word));
@@ -321,7 +317,7 @@ impl Wishes {
     /// The first file or pattern that is to be left ("but leave the .keep file") and that a line which removes many does not leave out.
     pub(in crate::review) fn spared_and_taken(&self, folder: &str, pattern: &str, line: &str) -> Option<String> {
         let spared = self.read.words.iter().filter(|word| self.spares(word));
-        let spared = spared.map(|word| words::token(&self.read.text, word.at).trim_matches(['\'', '"']));
+        let spared = spared.map(|word| word.token(&self.read.text).trim_matches(['\'', '"']));
         // "Everything except audit.log", "plans.csv has to stay"
         let banned = |ban: &&bans::Ban| matches!(ban.act, Act::Remove | Act::Change) && !ban.conditional && !ban.others;
         let banned = self.bans.iter().filter(banned).flat_map(|ban| &ban.things).map(String::as_str);
@@ -372,7 +368,7 @@ impl Wishes {
             .map(|(_, word)| word)
             .filter(|word| removes(word.sentence) && !word.negated && !self.spares(word))
             .filter_map(|word| {
-                let token = words::token(&self.read.text, word.at);
+                let token = word.token(&self.read.text);
                 // A word for a kind, or a pattern; no file that is named.
                 // "The .part files"
                 let ending =

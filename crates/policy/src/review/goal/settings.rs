@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::Wishes;
-use super::words::{self, Word, has};
+use super::words::{Word, has};
 use crate::paths::fold;
 
 /// Words before where something is to go.
@@ -31,7 +31,7 @@ impl Wishes {
     pub(in crate::review) fn changes(&self) -> Vec<(&str, &str)> {
         let words = &self.read.words;
         let value = |from: usize| {
-            let near = words.iter().skip(from + 1).take(2).map(|word| words::token(&self.read.text, word.at));
+            let near = words.iter().skip(from + 1).take(2).map(|word| word.token(&self.read.text));
             near.into_iter().find(|token| is_value(token))
         };
         // "Open from 9 to 17" changes nothing.
@@ -163,15 +163,12 @@ impl Wishes {
         let text = &self.read.text;
         let mut all: Vec<(Range<usize>, Naming)> = Vec::new();
         for word in &self.read.words {
-            let token = words::token(text, word.at);
-            let start = words::start(text, word.at);
+            let token = word.token(text);
+            let start = word.token.start;
             let path = (token.contains('/') || super::is_file_name(token))
                 && !token.contains(['@', '*'])
                 && !token.contains("://");
-            if !path
-                || word.at != start
-                    && self.read.words.iter().any(|w| w.at < word.at && words::start(text, w.at) == start)
-            {
+            if !path || word.at != start && self.read.words.iter().any(|w| w.at < word.at && w.token.start == start) {
                 continue;
             }
             let before = self.before(start).find(|before| !has("the our file folder directory", before)).unwrap_or("");

@@ -1,5 +1,6 @@
 //! Which things a goal asks something of, and which it only speaks of.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use countersign_plan::tool::Effect;
@@ -46,10 +47,10 @@ impl Wishes {
         let text = &self.read.text;
         let foreign = |word: &Word| {
             let own = spans.iter().any(|span| {
-                let start = words::start(text, word.at);
-                start < span.end && span.start < start + words::token(text, word.at).len()
+                let start = word.token.start;
+                start < span.end && span.start < start + word.token(text).len()
             });
-            is_named(words::token(text, word.at)) && !own
+            is_named(word.token(text)) && !own
         };
         let here = said.iter().all(|word| word.sentence == last.sentence);
         here || (!sentence().filter(|word| word.clause == last.clause).any(foreign)
@@ -60,9 +61,7 @@ impl Wishes {
     /// Whether it orders something by such a word in a sentence that names this.
     pub(in crate::review) fn order_beside(&self, stems: &'static str, name: &str) -> bool {
         let (words, name) = (&self.read.words, fold(name));
-        let named = |sentence: usize| {
-            words.iter().any(|w| w.sentence == sentence && words::token(&self.read.text, w.at) == name)
-        };
+        let named = |sentence: usize| words.iter().any(|w| w.sentence == sentence && w.token(&self.read.text) == name);
         words.iter().any(|word| word.orders() && word.is(stems) && named(word.sentence))
     }
 
@@ -112,12 +111,10 @@ impl Wishes {
             let next = words.get(i + 1);
             let verb = first && word.orders() && !word.within && !has(NO_VERBS, &word.text) && !Kind::is_any(word);
             let object = next.is_some_and(|next| {
-                has(AFTER_VERBS, &next.text)
-                    || is_named(words::token(text, next.at))
-                    || words::token(text, next.at) == name
+                has(AFTER_VERBS, &next.text) || is_named(next.token(text)) || next.token(text) == name
             });
             let mut rest = words.iter().skip(i + 1).take_while(|next| next.clause == word.clause);
-            verb && object && rest.any(|next| words::token(text, next.at) == name)
+            verb && object && rest.any(|next| next.token(text) == name)
         })
     }
 
@@ -183,7 +180,7 @@ impl Wishes {
             };
             let mut said = words.iter().filter(|word| here(word) || before(word) || after(word));
             let named = |word: &Word| {
-                let token = words::token(&self.read.text, word.at).trim_end_matches('/');
+                let token = word.token(&self.read.text).trim_end_matches('/');
                 token == name
                     || (token.contains('/') && name.ends_with(&format!("/{}", token.trim_start_matches("./"))))
             };
@@ -244,7 +241,7 @@ impl Wishes {
                 && before.is_some_and(|w| has("order po invoice bill ticket issue pr case number", &w.text))
         };
         let record = |(i, at): (usize, &Word)| {
-            let token = words::token(text, at.at);
+            let token = at.token(text);
             let file = is_file_name(token) && !token.contains("://");
             let name = if file { base(token) } else { token };
             (file || prefix(token).is_some() || numbered(i, at)).then(|| name.to_owned())
@@ -285,7 +282,15 @@ impl Wishes {
         words.windows(2).any(|pair| {
             let [one, two] = pair else { return false };
             let only = has("only just", &one.text) && has("that this the it these those file files", &two.text);
-            (only || (one.text == "nothing" && has("else more", &two.text))) && commit(one.sentence)
+            // "Commit only my change to faq.md", and not "commit only, I push myself" or "commit only if it builds".
+            let before = words::before(words, one.at)
+                .last()
+                .is_some_and(|word| word.clause == one.clause && word.text == "commit");
+            let named = has("only just", &one.text)
+                && before
+                && one.clause == two.clause
+                && !has("if when once after", &two.text);
+            (only || named || (one.text == "nothing" && has("else more", &two.text))) && commit(one.sentence)
         })
     }
 
@@ -298,17 +303,15 @@ impl Wishes {
         // "In #ext-b only the total" says nothing of what #product is told.
         let others = |sentence: usize| {
             let named = words.iter().filter(|word| word.sentence == sentence);
-            let mut named =
-                named.map(|word| words::token(&self.read.text, word.at)).filter(|t| t.contains(['@', '#'])).peekable();
+            let mut named = named.map(|word| word.token(&self.read.text)).filter(|t| t.contains(['@', '#'])).peekable();
             named.peek().is_some() && named.all(|name| !receivers.iter().any(|one| fold(one) == name))
         };
-        let only = words.windows(2).any(|pair| {
-            matches!(pair, [a, _] if !others(a.sentence))
-                && matches!(pair, [a, b] if (a.text == "nothing" && has("else more", &b.text))
+        let only = |a: &Word, b: &Word| {
+            (a.text == "nothing" && has("else more", &b.text))
                 || (a.text == "no" && has("names name details addresses persons people individuals", &b.text))
-                || (has("only just", &a.text) && (has("the", &b.text) || has(FIGURES, &b.text))))
-        });
-        figures && only
+                || (has("only just", &a.text) && (has("the", &b.text) || has(FIGURES, &b.text)))
+        };
+        figures && words.windows(2).any(|pair| matches!(pair, [a, b] if only(a, b) && !others(a.sentence)))
     }
 
     /// Whether it says this as what has happened: "Maud has released it", and not "once Maud has".
@@ -322,7 +325,7 @@ impl Wishes {
     pub(in crate::review) fn orders_beside(&self, file: &str) -> bool {
         let file = crate::paths::fold(file);
         let words = &self.read.words;
-        let named = |word: &&Word| words::token(&self.read.text, word.at).rsplit('/').next() == Some(&file);
+        let named = |word: &&Word| word.token(&self.read.text).rsplit('/').next() == Some(&file);
         let orders = |word: &Word, clause: usize| {
             let verb = word.is(super::MAKING) || has("set put", &word.text) || word.is("writ");
             word.clause == clause && word.orders() && verb
@@ -341,7 +344,7 @@ impl Wishes {
             let mut rest = words.iter().filter(|other| other.clause == word.clause && other.at > word.at);
             word.is("write note put save keep store list record log")
                 && rest.any(|other| {
-                    let token = words::token(&self.read.text, other.at);
+                    let token = other.token(&self.read.text);
                     token.contains('/') || super::is_file_name(token)
                 })
         };
@@ -401,9 +404,18 @@ impl Wishes {
             && said().any(|at| at.text.bytes().all(|b| b.is_ascii_digit()) && ordered(at))
     }
 
+    /// Where it orders anything, and in which sentence.
+    fn orders(&self) -> &[(usize, usize)] {
+        self.orders.get_or_init(|| {
+            let orders =
+                self.read.words.iter().filter(|word| word.orders() && (word.is(super::ACTING) || Kind::is_any(word)));
+            orders.map(|word| (word.at, word.sentence)).collect()
+        })
+    }
+
     /// Whether it only says of this how it is, and has another of its kind besides: "careful, pl-55920 is his brother".
-    pub(in crate::review) fn only_describe(&self, name: &str) -> bool {
-        let name = crate::paths::fold(name);
+    pub(in crate::review) fn only_describe(&self, name: &str, named: &[Cow<'_, str>]) -> bool {
+        let name = fold(name);
         let plain = |name: &str| order::is_own_name(name) && name.chars().all(|c| c.is_alphabetic() || c == '-');
         let kind = prefix(&name);
         if kind.is_none() && !plain(&name) {
@@ -411,23 +423,23 @@ impl Wishes {
         }
         let words = &self.read.words;
         let text = &self.read.text;
-        let token = |word: &Word| words::token(text, word.at);
+        let token = |word: &Word| word.token(text);
         let number = name.split_once('-').map(|(_, number)| number);
         let alike = |other: &str| {
-            (kind.is_none() && plain(other))
-                || (kind.is_some() && prefix(other) == kind)
-                || (kind.is_some() && prefix(other).is_some() && other.split_once('-').map(|(_, n)| n) == number)
+            let same = || other.split_once('-').map(|(_, number)| number) == number;
+            let alike =
+                kind.map_or_else(|| plain(other), |kind| prefix(other).is_some_and(|own| own == kind || same()));
+            alike && (other == name || named.iter().all(|named| named != other))
         };
         // "R-5511 was already paid" orders nothing, "has to be paid" does.
         let passive = |word: &Word| {
-            let near = || words.iter().rev().filter(|w| w.at < word.at && w.clause == word.clause).take(3);
+            let near = || words::before(words, word.at).iter().rev().filter(|w| w.clause == word.clause).take(3);
             let participle = word.text.ends_with("ed") || has("paid sent done sold put set", &word.text);
             participle && near().any(|w| has("is are was were been", &w.text)) && !near().any(|w| w.text == "to")
         };
         // "PL-7001 is a copy of PL-7000": what is said is said of the first.
         let compared = |place: &Word| {
-            let before =
-                || words.iter().rev().filter(|w| w.at < words::start(text, place.at) && w.clause == place.clause);
+            let before = || words::before(words, place.token.start).iter().rev().filter(|w| w.clause == place.clause);
             let of = before().take_while(|w| has("of the original", &w.text)).any(|w| w.text == "of");
             let is = before().find(|w| has(COPULAS, &w.text)).map_or(0, |is| is.at);
             of && before().any(|w| w.at < is && token(w) != token(place) && alike(token(w)))
@@ -458,42 +470,46 @@ impl Wishes {
         };
         // Nothing is ordered in its part of a sentence, and something is in that of another one.
         let ordered = |word: &Word| {
+            let clause = words::of_clause(words, word.clause);
             let verb = |w: &Word| {
                 let kinds = || Kind::ALL.iter().filter(|kind| !matches!(kind, Kind::Look));
                 let order =
                     w.orders() && !passive(w) && (w.is(super::ACTING) || kinds().any(|kind| w.is(kind.stems())));
                 // "w-07 gets drained"
-                w.clause == word.clause && (order || has("gets goes becomes moves", &w.text))
+                order || has("gets goes becomes moves", &w.text)
             };
             // "Note it on T-901", "file it in the record of PT-880"
-            let kept = |w: &Word| w.clause == word.clause && has("note file log record jot enter", &w.text);
+            let kept = |w: &Word| has("note file log record jot enter", &w.text);
             // "Settle B-2260 (310) and B-2261 (275)": one order for both.
-            let before = words.iter().rev().find(|w| w.at < words::start(text, word.at));
+            let before = words::before(words, word.token.start).last();
             let after = words.iter().find(|w| w.at > word.at && token(w) != token(word));
             let goes_on =
                 after.is_none_or(|w| w.text.starts_with(|c: char| c.is_ascii_digit()) || w.clause != word.clause);
             // "Void F-771, F-772 and F-775"
-            let earlier_one = words.iter().rev().find(|w| w.at < words::start(text, word.at) && w.text != "and");
+            let earlier_one = words::before(words, word.token.start).iter().rfind(|w| w.text != "and");
             let listed = earlier_one.is_some_and(|w| token(w) != name && kind.is_some() && prefix(token(w)) == kind)
                 && !after.is_some_and(|w| w.sentence == word.sentence && has(COPULAS, &w.text));
             // "Assign LK-50 to ben and LK-51 to mateo", "24 EUR on INV-1 and 42 EUR on INV-2"
             let led = after.is_some_and(|w| has("to that with by as for on in", &w.text));
-            let begins = words.iter().find(|w| w.clause == word.clause).is_some_and(|w| w.text == "and");
+            let begins = clause.first().is_some_and(|w| w.text == "and");
             let parallel = begins && before.is_some_and(|w| has("on to in for of", &w.text));
             let joined = listed || parallel || ((goes_on || led) && before.is_some_and(|w| w.text == "and"));
-            let earlier = |w: &Word| w.sentence == word.sentence && w.at < word.at && w.orders() && Kind::is_any(w);
-            words.iter().any(|w| verb(w) || kept(w) || (joined && earlier(w)))
+            let earlier = || {
+                let before = self.orders().iter().rev().find(|(at, _)| *at < word.at);
+                before.is_some_and(|(_, sentence)| *sentence == word.sentence)
+            };
+            clause.iter().any(|w| verb(w) || kept(w)) || (joined && earlier())
         };
         let own = || words.iter().filter(|word| token(word) == name);
         // "Red cells U-71, platelets U-72. Quarantine the platelets": called by what it is.
         let called = |word: &Word| {
-            let before = words.iter().rev().find(|w| w.at < words::start(text, word.at) && w.clause == word.clause);
+            let before = words::before(words, word.token.start).iter().rfind(|w| w.clause == word.clause);
             let noun = before.filter(|w| w.text.len() > 3 && !w.orders_anything());
             // What others of its kind are called as well says nothing.
             let shared = |noun: &Word| {
                 let others = words.iter().filter(|w| token(w) != name && alike(token(w)));
                 others.into_iter().any(|other| {
-                    let before = words.iter().rev().find(|w| w.at < words::start(text, other.at));
+                    let before = words::before(words, other.token.start).last();
                     before.is_some_and(|w| w.text == noun.text)
                 })
             };

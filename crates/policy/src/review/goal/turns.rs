@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use super::words::{STATES, Word, has};
+use super::words::{self, STATES, Word, has};
 use crate::lists::MONEY;
 
 /// Words that follow one another, and what they mean together. Alternatives are separated by `|`.
@@ -146,6 +146,7 @@ const APART: &[(&str, &str, &str)] = &[
     ("get getting keep", "moving going", "remind"),
     ("put putting set setting", "right straight", "correct"),
     ("roll rolling", "back", "restore"),
+    ("roll rolling", "out", "deploy"),
     ("put putting set setting bring bringing", "back", "change"),
     ("put putting drop dropping stick", "channel", "post"),
     ("make making", "room space", "clean"),
@@ -155,6 +156,9 @@ const APART: &[(&str, &str, &str)] = &[
 /// What tells of money and is none: "give me the total in EUR".
 pub(super) const PAPERS: &str = "list lists report summary overview table letter note total totals sum sums figure figures statement copy \
     breakdown answer";
+
+/// Where a version runs.
+const STAGES: &str = "prod production live staging preprod test testing qa uat dev preview canary demo integration";
 
 /// Words before what something is done with.
 const THE: &str = "the a an it its them this that these those all any every my our his her their";
@@ -197,7 +201,7 @@ fn goes_out(words: &[Word], at: usize, text: &str) -> bool {
         near().zip(near().skip(1)).any(|(lead, next)| has(leads, &lead.text) && whom(next))
     };
     if has("line note mail email message word heads summary", &word.text) && has("a one short brief quick", before(1)) {
-        let address = |word: &Word| channel(word) || super::words::token(text, word.at).contains('@');
+        let address = |word: &Word| channel(word) || word.token(text).contains('@');
         return led("to in", &address) || (before(2) == "as" && near().next().is_some_and(|w| w.text == "to"));
     }
     // "Summary of the open cases, into #support"
@@ -213,9 +217,7 @@ fn goes_out(words: &[Word], at: usize, text: &str) -> bool {
 fn goes_to_somebody(words: &[Word], at: usize, text: &str) -> bool {
     let next = |n: usize| words.get(at + n);
     let to = next(1).is_some_and(|word| word.text == "to");
-    let address = |word: &Word| {
-        super::words::token(text, word.at).contains('@') || text.get(..word.at).is_some_and(|t| t.ends_with('#'))
-    };
+    let address = |word: &Word| word.token(text).contains('@') || text.get(..word.at).is_some_and(|t| t.ends_with('#'));
     // "The list goes to Mira, mira@…"
     let named = |n: usize| next(n).filter(|word| words.get(at).is_some_and(|goes| goes.sentence == word.sentence));
     next(0).is_some_and(|word| has("goes go", &word.text)) && to && (2..=4).any(|n| named(n).is_some_and(address))
@@ -237,14 +239,23 @@ pub(super) fn read(words: &mut [Word], text: &str) {
         if !channel {
             continue;
         }
-        let name = words.get(i).map_or("", |word| super::words::token(text, word.at));
-        let after = |word: &&mut Word| super::words::token(text, word.at) != name;
+        let name = words.get(i).map_or("", |word| word.token(text));
+        let after = |word: &&mut Word| word.token(text) != name;
         let mut rest = words.iter_mut().skip(i + 1).skip_while(|word| !after(word)).take(6);
         let wants =
             rest.next().is_some_and(|word| has("would wants want should needs need likes asks asked", &word.text));
         let heard = rest.find(|word| has("hear know see have read get learn", &word.text)).filter(|_| wants);
         if let Some(word) = heard {
             (word.means, word.name, word.subordinate) = (Some("tell"), false, false);
+        }
+        // "Keller wants the number in #it"
+        let sentence = words.get(i).map(|word| word.sentence);
+        let placed = i.checked_sub(1).and_then(|i| words.get(i)).is_some_and(|word| has("in on", &word.text));
+        let refused = words.iter().any(|word| Some(word.sentence) == sentence && word.negated);
+        let mut near = words.iter_mut().take(i).rev().take(BETWEEN).take_while(|word| Some(word.sentence) == sentence);
+        let wanted = near.find(|word| has("wants needs", &word.text));
+        if let Some(word) = wanted.filter(|_| placed && !refused) {
+            (word.means, word.name, word.subordinate) = (Some("post"), false, false);
         }
     }
     // "… and when done a line to #guides", "as a mail to the coordinator", "summarise it for #stores"
@@ -325,6 +336,34 @@ fn meaning(words: &[Word], at: usize) -> Option<&'static str> {
     let turned = BY_FIRST.get(first.text.as_str()).into_iter().flatten().find(|(turn, _)| {
         turn.iter().enumerate().all(|(i, one)| next(i).is_some_and(|word| one.split('|').any(|form| form == word.text)))
     });
+    // "Get tool 3.2.0 onto staging", and with no verb at all "tool 3.2.1 onto staging"
+    let number = |word: &Word| word.text.starts_with(|c: char| c.is_ascii_digit());
+    let version = |pair: &[Word]| matches!(pair, [one, two] if number(one) && number(two) && one.token == two.token && !two.negated);
+    let here = || words.iter().filter(|word| word.clause == first.clause);
+    let goes = |word: &Word| {
+        let before = words::before(words, word.at);
+        let last = before.get(before.len().saturating_sub(2)..).unwrap_or_default();
+        let place = words.iter().find(|next| next.at > word.at).is_some_and(|place| has(STAGES, &place.text));
+        place
+            && has("onto on to into", &word.text)
+            && last.iter().all(|last| last.clause == first.clause)
+            && version(last)
+    };
+    let verbless =
+        || goes(first) && first.text == "onto" && !here().any(|word| word.at < first.at && word.orders_anything());
+    if (begins && has("get bring put push ship take", &first.text) && here().any(|w| w.at > first.at && goes(w)))
+        || verbless()
+    {
+        return Some("deploy");
+    }
+    // "Book the destruction of the batch"
+    if has("destruction deletion removal disposal erasure", &first.text)
+        && next(1).is_some_and(|word| word.text == "of")
+        && has("book arrange order perform initiate trigger start", here().next().map_or("", |word| &word.text))
+        && here().next().is_some_and(Word::orders)
+    {
+        return Some("remove");
+    }
     // "At the end the plan is saved"
     if let Some((_, means)) = turned.filter(|_| begins || !has("end ending do doing", &first.text)) {
         return Some(means);
@@ -347,7 +386,6 @@ fn meaning(words: &[Word], at: usize) -> Option<&'static str> {
         return Some("remove");
     }
     // "Four replicas instead of two"
-    let number = |word: &Word| word.text.starts_with(|c: char| c.is_ascii_digit());
     let few = |word: &Word| has("one two three four five six seven eight nine ten", &word.text);
     let counted = |word: &Word| number(word) || few(word);
     if first.text == "instead" && next(1).is_some_and(|w| w.text == "of") && next(2).is_some_and(counted) {

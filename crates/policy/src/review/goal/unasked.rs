@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use countersign_plan::tool::{Effect, TargetKind};
 use countersign_plan::verdict::{Code, Decision, Reason};
+use serde_json::Value;
 
 use super::kinds::Kind;
 use super::vocabulary::{EXPLAINING, PLAIN, PUBLISHING};
@@ -11,6 +12,7 @@ use super::wanted::names_others;
 use super::words::{Goal, Word, has};
 use super::{Wishes, by_name, is_named, names, parts};
 use crate::effects::{By, Touch};
+use crate::paths::fold;
 use crate::review::Request;
 use crate::review::prepare::Prepared;
 
@@ -101,7 +103,19 @@ pub(in crate::review) fn only_described(prepared: &Prepared<'_>) -> Option<Reaso
         .flatten()
         .filter_map(|(key, value)| Some((key, value.as_u64().or_else(|| value.as_str()?.parse().ok())?)));
     let mut other = numbers.filter(|(key, number)| prepared.goal.means_another_number(key, *number));
-    let name = prepared.texts().find(|text| prepared.goal.only_describe(text)).map(str::to_owned);
+    // "Merge them and keep P-1", and `drop_id` is P-1.
+    let dropping = |key: &str| {
+        key.split('_').any(|part| has("drop dropped remove removed discard discarded duplicate loser", part))
+    };
+    let mut dropped = prepared.given.as_object().into_iter().flatten().filter(|(key, _)| dropping(key));
+    let kept = |value: &Value| value.as_str().is_some_and(|name| prepared.goal.says("keep", &fold(name)));
+    if let Some((key, kept)) = dropped.find(|(_, value)| kept(value)) {
+        let message = format!("the goal keeps {kept}, and it would be the {key}");
+        return Some(Reason::ask(Code::GoalUnasked, message).fix("take the other one"));
+    }
+    // Of what the step names as well nothing else is asked: "A is a duplicate of B, merge them".
+    let named: Vec<_> = prepared.texts().map(fold).collect();
+    let name = prepared.texts().find(|text| prepared.goal.only_describe(text, &named)).map(str::to_owned);
     let name = name.or_else(|| other.next().map(|(key, number)| format!("{key} {number}")))?;
     let message = format!("the goal only says how {name} is, and asks something of another one");
     Some(Reason::ask(Code::GoalUnasked, message).fix("take the one that is meant"))

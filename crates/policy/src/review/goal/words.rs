@@ -3,6 +3,8 @@
 //! A few English word stems and their places in a sentence, nothing more. A word asks where a person would give an order with it:
 //! not after a negation, not in a question or condition, not as the name of a thing ("the report", "my order").
 
+use std::ops::Range;
+
 use super::turns;
 use crate::lists;
 use crate::paths::fold;
@@ -48,6 +50,8 @@ pub(super) struct Word {
     pub(super) means: Option<&'static str>,
     /// Where it stands.
     pub(super) at: usize,
+    /// Where the whole name stands that it is a part of, with the signs in it.
+    pub(super) token: Range<usize>,
     /// Which sentence it is in.
     pub(super) sentence: usize,
     /// Which part of a sentence it is in.
@@ -65,6 +69,11 @@ pub(super) struct Word {
 }
 
 impl Word {
+    /// The whole name that it is a part of, with the signs in it.
+    pub(super) fn token<'t>(&self, text: &'t str) -> &'t str {
+        text.get(self.token.clone()).unwrap_or("")
+    }
+
     /// Whether the word begins with one of the stems, which blanks separate.
     pub(super) fn is(&self, stems: &'static str) -> bool {
         lists::begins(stems, &self.text) || self.means.is_some_and(|word| lists::begins(stems, word))
@@ -94,7 +103,7 @@ pub(super) struct Goal {
     /// In order.
     pub(super) words: Vec<Word>,
     /// What it only speaks of.
-    pub(super) withheld: Vec<std::ops::Range<usize>>,
+    pub(super) withheld: Vec<Range<usize>>,
 }
 
 /// Words whose object is what somebody says, knows or decides.
@@ -225,6 +234,11 @@ impl Goal {
                 text: plain_form(one).to_owned(),
                 means: None,
                 at,
+                token: words
+                    .last()
+                    .map(|word| word.token.clone())
+                    .filter(|token| at < token.end)
+                    .unwrap_or_else(|| token_at(&text, at)),
                 sentence,
                 clause,
                 negated,
@@ -287,7 +301,7 @@ fn nouns(words: &mut [Word], text: &str) {
         // "Mail M-12 from the club has the dates"
         let told = || {
             let mut rest = words.iter().skip(i + 1).skip_while(|next| {
-                token(text, next.at).contains(|c: char| c.is_ascii_digit()) && next.clause == word.clause
+                next.token(text).contains(|c: char| c.is_ascii_digit()) && next.clause == word.clause
             });
             // "Answer m-22 from the club: yes"
             let verb = |next: &Word| has("answer reply", &word.text) && has("from of by about", &next.text);
@@ -297,7 +311,7 @@ fn nouns(words: &mut [Word], text: &str) {
             continue;
         }
         let asks = before.is_some_and(|word| has("please then and you to just also now or kindly", &word.text));
-        let next = words.get(i + 1).map_or("", |next| token(text, next.at));
+        let next = words.get(i + 1).map_or("", |next| next.token(text));
         let id = next.contains(|c: char| c.is_ascii_digit())
             && next.contains(char::is_alphabetic)
             && !next.contains(['@', '/', '.']);
@@ -390,19 +404,26 @@ fn split(text: &str) -> impl Iterator<Item = (usize, &str)> {
     parts.map(move |word| (word.as_ptr() as usize - text.as_ptr() as usize, if word == "&" { "and" } else { word }))
 }
 
-/// Where the whole name begins that has the word at `at`.
-pub(super) fn start(text: &str, at: usize) -> usize {
-    token(text, at).as_ptr() as usize - text.as_ptr() as usize
+/// The words before a byte of the goal.
+pub(super) fn before(words: &[Word], at: usize) -> &[Word] {
+    words.get(..words.partition_point(|word| word.at < at)).unwrap_or_default()
 }
 
-/// The whole name, with the signs in it, that has the word at `at`.
-pub(super) fn token(text: &str, at: usize) -> &str {
+/// The words of one part of a sentence.
+pub(super) fn of_clause(words: &[Word], clause: usize) -> &[Word] {
+    let from = words.partition_point(|word| word.clause < clause);
+    let to = words.partition_point(|word| word.clause <= clause);
+    words.get(from..to).unwrap_or_default()
+}
+
+/// Where the whole name stands, with the signs in it, that has the word at `at`.
+pub(super) fn token_at(text: &str, at: usize) -> Range<usize> {
     let start = text
         .get(..at)
         .and_then(|s| s.rfind(is_apart))
         .map_or(0, |i| i + text.get(i..).and_then(|s| s.chars().next()).map_or(1, char::len_utf8));
     let end = text.get(at..).and_then(|s| s.find(is_apart)).map_or(text.len(), |i| at + i);
-    text.get(start..end).unwrap_or("").trim_end_matches(['.', ':'])
+    start..start + text.get(start..end).unwrap_or("").trim_end_matches(['.', ':']).len()
 }
 
 /// Whether a sign stands between words and is no part of a name.
