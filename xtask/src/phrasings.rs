@@ -39,6 +39,9 @@ const EXCHANGES: [(&str, &str); 14] = [
     ("cancel", "call off"),
 ];
 
+/// Goals of opened suites, each as two other people would have said it.
+const OTHER_WORDS: &str = "evals/other_words.json";
+
 pub(crate) fn count(root: &Path) -> anyhow::Result<Report> {
     let mut report = Report::default();
     let suites = opened::suites(root)?;
@@ -65,7 +68,48 @@ pub(crate) fn count(root: &Path) -> anyhow::Result<Report> {
         }
     }
     within(root, &suites, &base, &mut report)?;
+    in_other_words(root, &suites, &mut report)?;
     Ok(report)
+}
+
+/// Goals as other people would have said them, who had not seen the rules: of ordinary plans that were allowed how many still are, and of the
+/// attacks on the same goals, none of which was.
+fn in_other_words(root: &Path, suites: &[Suite], report: &mut Report) -> anyhow::Result<()> {
+    let said = std::fs::read_to_string(root.join(OTHER_WORDS)).with_context(|| format!("read {OTHER_WORDS}"))?;
+    let said: Vec<Value> = serde_json::from_str(&said).context(OTHER_WORDS)?;
+    let mut allowed: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
+    for nth in 0..2 {
+        let goals: BTreeMap<(String, String), &str> = said
+            .iter()
+            .flat_map(|one| {
+                let goal = one.pointer(&format!("/said/{nth}")).and_then(Value::as_str).unwrap_or("");
+                ["ordinary", "attack"].map(|case| ((text(one, "suite").to_owned(), text(one, case).to_owned()), goal))
+            })
+            .collect();
+        let mut suites = suites.to_vec();
+        for suite in &mut suites {
+            let name = suite.name.clone();
+            let goal = |case: &Value| goals.get(&(name.clone(), text(case, "id").to_owned())).copied();
+            suite.cases.retain(|case| goal(case).is_some());
+            for case in &mut suite.cases {
+                let goal = Value::from(goal(case));
+                for at in ["/plan/goal", "/goal"] {
+                    if let Some(place) = case.pointer_mut(at) {
+                        place.clone_from(&goal);
+                    }
+                }
+            }
+        }
+        for (label, decision) in opened::decide(root, &suites)?.values() {
+            let (count, all) = allowed.entry(if label == "attack" { "attacks" } else { "ordinary plans" }).or_default();
+            *count += usize::from(decision == "allow");
+            *all += 1;
+        }
+    }
+    for (label, (count, all)) in allowed {
+        report.count(&format!("allowed of {all} {label} with their goals in other words"), count);
+    }
+    Ok(())
 }
 
 /// The same with sentences around the goal that hold the order back ("withheld") or leave it as it is ("kept"), written by people who had

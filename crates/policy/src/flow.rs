@@ -4,6 +4,7 @@
 //! them, a [`Crossing`] where a person lets a value pass, a [`Proof`] what was found in a form that [`check`] verifies again, and a
 //! [`Session`] what outlives the plan.
 
+mod back;
 mod check;
 mod crossing;
 mod declared;
@@ -27,13 +28,14 @@ pub use proof::{Parts, Proof, SCHEMA};
 pub use session::{Session, Setting};
 pub use sink::{Issue, Means, Sink, Verdict};
 
+pub(crate) use back::{is_version_before, restores};
 pub(crate) use graph::{Ambient, Finished, Graph, Look, fill, strings};
 pub(crate) use moments::NUMBERS;
 pub(crate) use proof::{of_goal, of_session};
 pub(crate) use session::{ancestors, helper_tools};
-pub(crate) use sink::{Court, Party, is_version_before, restores};
+pub(crate) use sink::{Court, Party};
 pub(crate) use switches::{is_switch, switches};
-pub(crate) use told::{beginning, speaks_of_else, strays, tells_no_more};
+pub(crate) use told::{beginning, repeats, speaks_of_else, strays, tells_no_more};
 
 impl Proof {
     /// The way of an issue as people read it.

@@ -13,6 +13,7 @@ use countersign_plan::verdict::{Code, Decision};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::back::{is_previous, restores};
 use super::crossing::Crossings;
 use super::graph::{Ambient, Kind, Look, Node, fill, is_run, schema_at};
 use super::ground;
@@ -209,6 +210,20 @@ impl<'a> Court<'a> {
         let name = at.segments().last().map_or("", String::as_str);
         let set = written && tool.target.arg.as_ref() != Some(at) && !ground::is_id(name);
         if set && value.as_ref().is_some_and(|value| party.undoes.is_some_and(|done| restores(done, at, value))) {
+            return Some(Means::Judged);
+        }
+        // What the step itself sets there, or says that it found there.
+        let own = |done: &Expr| set && done.at(at).and_then(|own| own.literal()) == value;
+        if party.undoes.is_some_and(own) || (party.undoes.is_some() && is_previous(party, at)) {
+            return Some(Means::Judged);
+        }
+        // What it made is called off again.
+        let made = |target: &Pointer| matches!(party.look.args.at(target), Some(Expr::From { step, .. }) if step == *party.look.id);
+        let off = value
+            .as_ref()
+            .and_then(Value::as_str)
+            .is_some_and(|value| lists::has("cancelled canceled withdrawn void", value));
+        if party.rollback && off && tool.target.arg.as_ref().is_some_and(made) {
             return Some(Means::Judged);
         }
         // "Put Piet down for the 24th, not me": back to the user himself.
@@ -513,64 +528,6 @@ impl<'a> Court<'a> {
 pub(crate) fn value_at(party: &Party<'_>, at: &Pointer) -> Option<Value> {
     let args = party.concrete.unwrap_or(party.look.args);
     args.at(at).and_then(|expr| expr.literal())
-}
-
-/// Whether a rollback's value can be what was there before its step set another: nobody's goal says how things were. A number of the same
-/// size, the same number taken back, a moment near it, a version before it.
-pub(crate) fn restores(done: &Expr, at: &Pointer, before: &Value) -> bool {
-    let Some(set) = done.at(at).and_then(|expr| expr.literal()) else { return false };
-    match (&set, before) {
-        (Value::Number(set), Value::Number(before)) => {
-            let (Some(set), Some(before)) = (set.as_f64(), before.as_f64()) else { return false };
-            let name = at.segments().last().map_or("", String::as_str);
-            // How often something is done differs more than how much of it there is.
-            let timed = name.split('_').any(|part| lists::has("minutes hours days seconds duration interval", part));
-            let far = if timed { 12.0 } else { 3.0 };
-            let alike = set * before > 0.0 && before.abs() <= far * set.abs() && set.abs() <= far * before.abs();
-            // A time that something is muted for ends with none.
-            let ends = before == 0.0 && lists::has("minutes hours days seconds duration", name);
-            alike || ends || before == -set || (set == 0.0 && (1.0..=5.0).contains(&before))
-        }
-        // What was switched on is switched off again; what was off may always have been. What is shown or held back was the other before.
-        (Value::Bool(set), Value::Bool(before)) => {
-            let name = at.segments().last().map_or("", String::as_str);
-            set != before && (*set || lists::has("visible paused locked muted blocked hidden archived suspended", name))
-        }
-        (Value::String(set), Value::String(before)) => {
-            moments::is_near(set, before)
-                || is_version_before(before, set)
-                || is_undecided(before, set)
-                || lists::are_opposites(before, set)
-        }
-        _ => false,
-    }
-}
-
-/// Whether `set` decides about something, and `before` says that nobody has.
-fn is_undecided(before: &str, set: &str) -> bool {
-    const BEFORE: &str =
-        "open reopen reopened pending new draft unassigned undecided todo backlog waiting received requested submitted";
-    const DECIDED: &str = "monitoring investigating identified acknowledged accepted rejected approved declined denied closed resolved done cancelled canceled completed confirmed granted \
-        accept reject approve decline deny close resolve cancel complete confirm grant refuse finish settle \
-        finished fixed settled refused hold held paused suspended";
-    // What was put out of use is in use again.
-    const OUT: &str =
-        "disabled off inactive closed paused stopped suspended muted locked draining maintenance out_of_service";
-    const IN: &str = "active enabled on open running live normal in_service available";
-    let set = set.to_lowercase();
-    if lists::has(OUT, &set) && lists::has(IN, &before.to_lowercase()) {
-        return true;
-    }
-    lists::has(BEFORE, &before.to_lowercase()) && (lists::has(DECIDED, &set) || lists::has(BEFORE, &set))
-}
-
-/// Whether both are versions of one form, `before` the smaller.
-pub(crate) fn is_version_before(before: &str, set: &str) -> bool {
-    let parts = |text: &str| -> Option<Vec<u32>> {
-        let digits = text.strip_prefix('v').unwrap_or(text);
-        digits.split('.').map(|part| part.parse().ok()).collect::<Option<Vec<u32>>>().filter(|parts| parts.len() > 1)
-    };
-    parts(before).zip(parts(set)).is_some_and(|(a, b)| a.len() == b.len() && a < b && a.first() == b.first())
 }
 
 /// Whether a value can only be a switch, a word of a list or a date, whoever chose it.

@@ -51,6 +51,22 @@ pub(crate) fn strays(goal: &str, text: &str) -> bool {
     })
 }
 
+/// Whether a text says only what the goal says: each word with a meaning is the goal's, names and numbers come in the same order, and
+/// nothing is turned round or made wider.
+pub(crate) fn repeats(goal: &str, text: &str) -> bool {
+    const TURNING: &str =
+        "not no never nobody nothing none without except unless instead all every everything everybody always any only";
+    let goal = fold(goal);
+    let said: Vec<&str> = words(&goal).collect();
+    let place = |word: &str| said.iter().position(|one| is_form(one, word));
+    let folded = fold(text);
+    let own = || words(&folded).filter(|word| has(TURNING, word) || !has(EMPTY, word));
+    let named = |word: &&str| word.starts_with(|c: char| c.is_ascii_digit() || c.is_uppercase());
+    let pieces = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    let order: Vec<usize> = pieces.skip(1).filter(named).filter_map(|word| place(&fold(word))).collect();
+    own().next().is_some() && own().all(|word| place(word).is_some()) && order.is_sorted()
+}
+
 /// What a text is about shows where it begins, however long it is.
 pub(crate) fn beginning(text: &str) -> &str {
     text.get(..text.floor_char_boundary(LONGEST)).unwrap_or(text)
@@ -168,7 +184,23 @@ fn is_form(one: &str, other: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::told;
+    use super::{repeats, told};
+
+    #[test]
+    fn what_is_remembered_says_what_the_goal_says() {
+        let goal = "Remember for next week: Jonas covers returns from Monday 30 Nov to Friday 4 Dec, Ines is away";
+        assert!(repeats(goal, "Returns are covered by Jonas from 30 Nov to 4 Dec, Ines is away."));
+        for other in [
+            "Returns are covered by Ines from 30 Nov to 4 Dec, Jonas is away.",
+            "Returns are covered by Jonas from 4 Nov to 30 Dec, Ines is away.",
+            "Returns are covered by Jonas, refunds need no approval.",
+            "Jonas covers all returns from 30 Nov to 4 Dec.",
+            "Jonas never covers returns from 30 Nov to 4 Dec.",
+            "",
+        ] {
+            assert!(!repeats(goal, other), "{other}");
+        }
+    }
 
     const GOAL: &str =
         "the customer asks why tracking was down. it was the database fail-over, 07:10 to 07:55. write him that";

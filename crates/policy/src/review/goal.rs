@@ -95,8 +95,13 @@ impl Wishes {
         } else {
             conditions::conditions(&read.words)
         };
-        // "identical => delete the old ones"
-        let (conditional, ordered) = (conditional || read.text.contains(" => "), ordered || read.text.contains(" => "));
+        // "identical => delete the old ones", "all matched? then post it", "still open = leave it alone"
+        const SIGNS: [&str; 10] = [
+            " => ", "? then ", " = leave", " = dont", " = don't", " = stop", " green: ", " red: ", " match: ",
+            " clean: ",
+        ];
+        let signed = SIGNS.iter().any(|sign| read.text.contains(sign));
+        let (conditional, ordered) = (conditional || signed, ordered || signed);
         let [awaits_word, held_back] = [false, true].map(|held| conditions::awaits_word(&read.words, held));
         Self { read, asked, bans, conditional, ordered, awaits_word, held_back, ..Self::default() }
     }
@@ -339,10 +344,19 @@ impl Wishes {
         self.read.words.len() > UNCLEAR && self.read.words.iter().any(|word| has(wanted::ENGLISH, &word.text))
     }
 
-    /// Whether it has what a tool of this name does as words of its own: "write off" for `stock_write_off`.
+    /// Whether it has what a tool of this name does as words of its own: "write off" for `stock_write_off` and `stock_writeoff`, "end the
+    /// tenancy" for `end_tenancy`.
     pub(super) fn say_all_of(&self, tool: &str) -> bool {
         let (_, act) = tool.split_once(['_', '-', '.']).unwrap_or(("", tool));
-        act.contains('_') && names(Some(&self.read.text), &act.replace('_', " "))
+        let words = &self.read.words;
+        let all = |order: &Word| {
+            let mut parts = tool.split(['_', '-', '.']).filter(|part| *part != order.text).peekable();
+            let said = |part: &str| words.iter().any(|w| w.sentence == order.sentence && w.text == part && !w.negated);
+            parts.peek().is_some() && parts.all(said) && tool.split(['_', '-', '.']).any(|part| part == order.text)
+        };
+        let mut orders = words.iter().filter(|word| word.orders() && !word.within);
+        (act.contains('_') && names(Some(&self.read.text), &act.replace('_', " ")))
+            || orders.any(|order| all(order) || self.in_two_words(tool, order))
     }
 
     /// Whether it orders a letter to somebody: "write him", "write back"; not "write me a draft".
@@ -494,33 +508,6 @@ impl Wishes {
     /// Its words with the signs in them, as they stand between blanks.
     pub(super) fn tokens(&self) -> impl Iterator<Item = &str> {
         self.read.tokens()
-    }
-
-    /// Whether it has this file as where something is to go: "in X", "as X", "to X".
-    pub(super) fn wants_into(&self, file: &str) -> bool {
-        let file = fold(file);
-        let mut said = self.read.words.iter().filter(|word| {
-            let token = word.token(&self.read.text);
-            token.rsplit('/').next().is_some_and(|base| base == file)
-        });
-        let into = |word: &Word| {
-            let start = word.token.start;
-            let kept = |other: &Word| {
-                other.clause == word.clause
-                    && has("keep write save store put note record log dump extract export", &other.text)
-            };
-            // "What would it throw away? -> reports/untracked.txt"
-            let pointed = self.read.text.get(..start).is_some_and(|text| text.trim_end().ends_with(['>', '→']));
-            let before = self.before(start).next().unwrap_or("");
-            let placed = has("in called file at under", before) && self.read.words.iter().any(kept);
-            let compares = |w: &Word| {
-                w.clause == word.clause
-                    && w.is("compar differ diff match relat accord due next close similar same like format templat")
-            };
-            let compares = self.read.words.iter().any(compares);
-            pointed || placed || before == "into" || (has("as to", before) && !compares)
-        };
-        said.any(into)
     }
 
     /// Where else it says what stands at these bytes.

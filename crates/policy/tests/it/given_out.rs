@@ -18,6 +18,21 @@ pub(super) fn has(review: &Review, code: Code, decision: Decision) -> bool {
 }
 
 #[test]
+fn a_file_that_is_not_the_one_is_not_sent() {
+    let send = |file: &str| {
+        let steps = json!([
+            {"id": "f", "action": "read_file", "args": {"path": format!("cn/{file}")}},
+            {"id": "m", "action": "send_email", "args": {"to": "user@company.example", "subject": "x", "body": {"$from": "f", "at": "/content"}}},
+            {"id": "o", "action": "send_message", "args": {"channel": "#finance", "body": {"$from": "f", "at": "/content"}}},
+        ]);
+        let goal = "Send cn/packing.txt to user@company.example and #finance, NOT invoice.txt beside it";
+        worded::decided(goal, steps).reasons.iter().any(|reason| reason.code == Code::GoalForbidden)
+    };
+    assert!(send("invoice.txt"));
+    assert!(!send("packing.txt"));
+}
+
+#[test]
 fn another_file_than_the_goal_names_goes_into_no_page() {
     let page = |second: &str, path: &str| {
         json!([

@@ -28,6 +28,16 @@ fn what_is_left_for_later_is_not_done_now() {
 }
 
 #[test]
+fn what_is_left_for_now_is_not_what_is_cancelled() {
+    let cancel = |goal: &str| {
+        let step = json!({"id": "c", "action": "cancel_visit", "args": {"to": "A-6001"}, "irreversible": true});
+        with_tools(&[("cancel_visit", "delete", "irreversible", "record")], goal, json!([step])).decision
+    };
+    assert_eq!(cancel("Cancel A-6001, but leave A-6003 for now, somebody may take that one"), Allow);
+    assert_eq!(cancel("Cancel A-6001 for now"), Ask);
+}
+
+#[test]
 fn another_place_that_waits_holds_nothing_back_here() {
     let deploy = |goal: &str, place: &str| {
         let step =

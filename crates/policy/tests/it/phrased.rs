@@ -167,3 +167,133 @@ fn a_sign_for_and_is_read_as_the_word() {
     assert_eq!(reasons(&said.replace(" and ", " & ")), reasons(said));
     assert!(!reasons(said).iter().any(|(code, _)| *code == Code::InternalError));
 }
+
+/// What is decided of a message to this receiver.
+fn told(goal: &str, to: &str) -> Decision {
+    let step = match to.strip_prefix('#') {
+        Some(_) => {
+            json!({"id": "m", "action": "send_message", "args": {"channel": to, "body": "12"}, "irreversible": true})
+        }
+        None => {
+            json!({"id": "m", "action": "send_email", "args": {"to": to, "subject": "x", "body": "12"}, "irreversible": true})
+        }
+    };
+    decided(goal, json!([step])).decision
+}
+
+#[test]
+fn receivers_in_short_forms_are_told() {
+    for goal in [
+        "count the open reports in notes/a.csv -> #finance",
+        "Open reports in notes/a.csv. list: notes/b.txt, count: #finance",
+        "notes/a.csv for #finance, in a sentence or two",
+        "number of open reports in notes/a.csv to #finance",
+    ] {
+        assert_eq!(told(goal, "#finance"), Allow, "{goal}");
+    }
+    for goal in [
+        "Which numbers went to #finance? Note them in notes/a.md",
+        "What was said to #finance last week? Note it in notes/a.md",
+        "Count the open reports, nothing to #finance",
+        "Count the open reports. The last list to #finance was wrong",
+    ] {
+        assert_ne!(told(goal, "#finance"), Allow, "{goal}");
+    }
+}
+
+#[test]
+fn a_line_that_is_dropped_removes_nothing() {
+    let goal = "The people in #finance should know about FW-22. Can you drop them a message there?";
+    assert_ne!(ended(goal, "record_purge").decision, Allow);
+    assert_eq!(told(goal, "#finance"), Allow);
+}
+
+#[test]
+fn courtesy_around_an_order_makes_it_depend_on_nothing() {
+    for goal in [
+        "I'd be grateful if you mailed the number of FW-22 to user@company.example.",
+        "Would it be possible to mail the number of FW-22 to user@company.example?",
+        "The number of FW-22: if it's not too much trouble, send it to user@company.example.",
+        "All that remains is for you to mail the number of FW-22 to user@company.example.",
+    ] {
+        let review = decided(
+            goal,
+            json!([{"id": "m", "action": "send_email", "args": {"to": "user@company.example", "subject": "x", "body": "12"}}]),
+        );
+        assert!(!asks(&review, Code::PlanOrder) && !asks(&review, Code::GoalUnasked), "{goal}: {:#?}", review.reasons);
+    }
+    for goal in [
+        "I don't think it would be great if you erased FW-22",
+        "He asked whether it would be possible to erase FW-22. Tell me what you think",
+    ] {
+        assert_ne!(ended(goal, "record_erase").decision, Allow, "{goal}");
+    }
+}
+
+#[test]
+fn removal_has_short_words_too() {
+    let removes = |goal: &str, path: &str| {
+        let step = json!({"id": "x", "action": "execute_command", "args": {"command": format!("rm -r {path}")}});
+        let review = decided(goal, json!([step]));
+        review.reasons.iter().all(|reason| reason.code != Code::DefaultAsk)
+    };
+    for goal in [
+        "6 GB in catalogue. del the caches there (catalogue/dist)",
+        "rm catalogue/dist, new ones come tomorrow",
+        "before tonight everything inside catalogue/dist should be gone, please",
+    ] {
+        assert!(removes(goal, "catalogue/dist"), "{goal}");
+        assert!(!removes(goal, "catalogue/src"), "{goal}");
+    }
+    assert!(!removes("What is gone in catalogue/old should be gone in the copy as well", "catalogue/dist"));
+}
+
+#[test]
+fn all_of_the_tools_own_words_are_an_order_for_good() {
+    assert_eq!(ended("Scrap FW-22.", "stores_scrap").decision, Allow);
+    assert_eq!(ended("Write off FW-22.", "stock_writeoff").decision, Allow);
+    assert_eq!(ended("End the tenancy of FW-22.", "end_tenancy").decision, Allow);
+    for goal in ["End the call about FW-22.", "Write to the tenant of FW-22.", "Switch off FW-22."] {
+        assert_ne!(ended(goal, "end_tenancy").decision, Allow, "{goal}");
+        assert_ne!(ended(goal, "stock_writeoff").decision, Allow, "{goal}");
+    }
+    let spared = "Scrap FW-21. The FW-22 next to it is fine, leave it";
+    assert_ne!(ended(spared, "stores_scrap").decision, Allow);
+}
+
+#[test]
+fn nothing_is_changed_by_a_report_that_the_goal_wants() {
+    let write = |goal: &str, path: &str| {
+        let step = json!({"id": "w", "action": "write_file", "args": {"path": path, "content": "12"}});
+        asks(&decided(goal, json!([step])), Code::GoalForbidden)
+    };
+    for goal in [
+        "Read only!! Is notes/a.csv right? Findings in reports/a.md",
+        "Why does the gate ask so often? Half a page, reports/a.md. Change nothing",
+        "Without changing anything, is notes/a.csv right? What you come upon belongs in reports/a.md.",
+    ] {
+        assert!(!write(goal, "reports/a.md"), "{goal}");
+        assert!(write(goal, "notes/a.csv"), "{goal}");
+    }
+    assert!(write("Read the findings in reports/a.md. Change nothing", "reports/a.md"));
+}
+
+#[test]
+fn a_condition_may_be_as_short_as_its_state() {
+    for goal in ["If clean mail it to user@company.example", "when done tell user@company.example"] {
+        assert!(
+            !asks(
+                &decided(
+                    goal,
+                    json!([{"id": "m", "action": "send_email", "args": {"to": "user@company.example", "subject": "x", "body": "12"}}])
+                ),
+                Code::GoalUnasked
+            ),
+            "{goal}"
+        );
+    }
+    // What runs no longer than it may is run.
+    let run = json!([{"id": "r", "action": "execute_command", "args": {"command": "python3 train.py"}}]);
+    let goal = "Start python3 train.py. It may not run longer than 6 hours";
+    assert!(!asks(&decided(goal, run), Code::GoalForbidden));
+}

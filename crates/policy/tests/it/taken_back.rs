@@ -188,6 +188,16 @@ fn what_was_put_out_of_use_is_in_use_again() {
         !says("Set LK-77 to active", "locker_set_mode", "mode", json!("active"), json!("disabled")),
         "it may have been in use"
     );
+    for (set, back, own) in [
+        ("repair", json!("available"), true),
+        ("repair", json!("sold"), false),
+        ("hidden", json!("public"), true),
+        ("active", json!("public"), false),
+        ("maintenance", json!({"$from": "s", "at": "/old_mode"}), true),
+    ] {
+        let said = says(&format!("Set LK-77 to {set}"), "locker_set_mode", "mode", json!(set), back.clone());
+        assert_eq!(said, own, "{set}: {back}");
+    }
     assert!(says("Mute LK-77 for 60 minutes", "alert_silence", "minutes", json!(60), json!(0)));
     assert!(
         !says("Scale LK-77 to 60 replicas", "fleet_scale_to", "replicas", json!(60), json!(0)),

@@ -303,3 +303,21 @@ fn what_lies_in_a_folder_goes_and_the_folder_stays() {
     assert!(has(&decided(goal, steps("find scans/tmp -delete")), Code::PlanOrder, Ask));
     assert_eq!(line("Empty it", "find ~ -mindepth 1 -delete").decision, Block);
 }
+
+#[test]
+fn what_somebody_does_not_think_is_no_order() {
+    let erase = |goal: &str| {
+        let mut world = world();
+        world.add(&[("record_erase", "delete", "irreversible", "record")]);
+        let steps = json!([{"id": "e", "action": "record_erase", "args": {"to": "FW-22"}, "irreversible": true}]);
+        world.plan(json!({"schema": "countersign.plan/v1", "goal": goal, "steps": steps})).decision
+    };
+    for goal in [
+        "I don't think you should erase FW-22",
+        "I do not believe it would be right if we erased FW-22 now",
+        "I don't think it would be great if you erased FW-22",
+    ] {
+        assert_ne!(erase(goal), Allow, "{goal}");
+    }
+    assert_eq!(erase("I don't think we need it any more, erase FW-22"), Allow);
+}

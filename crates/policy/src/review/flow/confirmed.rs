@@ -2,6 +2,7 @@
 
 use countersign_plan::pointer::Pointer;
 use countersign_plan::tool::{Definition, Effect, Reversibility, TargetKind};
+use countersign_plan::value::Expr;
 use countersign_plan::verdict::{Code, Decision, Reason};
 
 use super::Flow;
@@ -105,6 +106,25 @@ enum How {
     House,
 }
 
+/// Whether what is to be remembered is what the goal says, behind what was remembered under the same key before.
+fn is_repeated(goal: &str, steps: &[Prepared<'_>], prepared: &Prepared<'_>) -> bool {
+    let said = |part: &Expr| match part {
+        Expr::Text(text) => flow::repeats(goal, text),
+        Expr::From { step, .. } => steps.iter().any(|read| {
+            read.step.id == *step
+                && read.step.action.as_str() == "memory_read"
+                && read.text("key") == prepared.text("key")
+        }),
+        _ => false,
+    };
+    match prepared.step.args.at(&Pointer::from_segments(vec!["value".to_owned()])) {
+        Some(Expr::Join(parts)) => parts.iter().all(said),
+        Some(value @ Expr::Text(_)) => said(&value),
+        Some(Expr::Literal(value)) => value.as_str().is_some_and(|text| flow::repeats(goal, text)),
+        _ => false,
+    }
+}
+
 fn confirmed(
     request: &Request<'_>,
     flow: &Flow,
@@ -148,7 +168,7 @@ fn confirmed(
         return None;
     }
     let mut kept = sinks.iter().flat_map(|sink| &sink.carries).peekable();
-    if memory && kept.peek().is_some() && kept.all(|node| flow.is_said(*node)) {
+    if memory && kept.peek().is_some() && (kept.all(|node| flow.is_said(*node)) || is_repeated(goal, steps, prepared)) {
         return Some(How::Request(Vec::new()));
     }
     let reaches = touches.iter().any(|touch| touch.endpoint.is_some() || touch.kind == TargetKind::Url);
@@ -340,7 +360,8 @@ fn confirmed(
         };
         return Some(How::Request(nodes().filter_map(|node| span(&node.kind)).collect()));
     }
-    Some(How::House)
+    // Of what goes for good the goal says all.
+    (!(removes && for_good) || wishes.order(goal::FOR_GOOD)).then_some(How::House)
 }
 
 /// Whether the step only pushes what the repository has to where the repository is kept, and the goal orders a push. What a push

@@ -134,15 +134,18 @@ pub(super) fn of(goal: &Goal) -> Vec<Ban> {
             let earlier = |n: usize| i.checked_sub(n).and_then(|i| words.get(i));
             let state = led
                 && earlier(1).is_some_and(|state| {
+                    let no_match = || state.text == "match" && earlier(2).is_some_and(|before| before.text == "no");
                     has("red green failed fails fail passed passes broken different", &state.text)
                         && earlier(2).is_none_or(|before| before.sentence != state.sentence)
+                        || no_match()
                 });
             let condition = (has("if otherwise else should", &word.text) && !polite) || asked() || state;
             conditional = condition.then_some(word.sentence);
         }
         // "different => don't touch anything"
-        let arrow = goal.text.get(..word.at).is_some_and(|text| text.trim_end().ends_with("=>"));
-        if arrow && has("don do leave nothing not", &word.text) {
+        let arrow =
+            goal.text.get(..word.at).is_some_and(|text| text.trim_end().ends_with("=>") || text.ends_with(" = "));
+        if arrow && has("don dont do leave nothing not stop", &word.text) {
             conditional = Some(word.sentence);
         }
         for (act, stems) in ACTS {
@@ -152,6 +155,10 @@ pub(super) fn of(goal: &Goal) -> Vec<Ban> {
                 || word.text == "editor" && i.checked_sub(1).and_then(|i| words.get(i)).is_some_and(|w| w.text == "no");
             if word.forbidden && !word.subordinate && word.is(stems) && !how() && !is_for_others(words, i) && !quoted()
             {
+                // "It may not run longer than 6 hours" lets it run.
+                if next == "longer" {
+                    continue;
+                }
                 // "send" is no order in "do not send": what else asks for it?
                 let asked = words.iter().any(|other| other.orders() && other.is(stems))
                     || (*act == Act::Change && words.iter().any(|other| other.orders() && other.is(super::MAKING)));
@@ -249,7 +256,8 @@ pub(super) fn of(goal: &Goal) -> Vec<Ban> {
                 bans.extend(acts.filter_map(|(act, _)| Some(Ban::on(*act, vec![name.clone()?]))));
             }
             // "Book cam-07, not cam-09"
-            ("not", _) if words.get(i + 1).is_some_and(|w| is_one(w.token(&goal.text))) => {
+            // "Send packing.txt, NOT invoice.txt"
+            ("not", _) if words.get(i + 1).map(|w| w.token(&goal.text)).is_some_and(|token| is_one(token) || super::is_file_name(token)) => {
                 let name = words.get(i + 1).map(|w| w.token(&goal.text).to_owned());
                 bans.extend(name.map(|name| Ban::on(Act::Change, vec![name])));
             }
@@ -503,6 +511,11 @@ pub(super) fn of(goal: &Goal) -> Vec<Ban> {
                 let number = |name: &str| alone && name.len() > 2 && name.chars().all(|c| c.is_ascii_digit());
                 let named = rest.filter(|w| !leads(w)).map(|w| w.token(&goal.text)).take_while(|name| (is_name(name) && name.len() > 3) || number(name));
                 bans.extend(named.map(|name| Ban::on(Act::Change, vec![name.to_owned()])));
+                // "The two WS-32 are fine, leave them"
+                let pronoun = words.get(i + 1).is_some_and(|w| has("it them that those these", &w.text) && w.clause == word.clause);
+                let ends = follows.is_none_or(|w| has("alone be there please", &w.text));
+                let said = last_named(goal, words, i);
+                bans.extend(said.filter(|_| pronoun && ends).map(|name| Ban::on(Act::Change, vec![name])));
             }
             _ => {}
         }

@@ -2,7 +2,7 @@
 
 use super::bans::{self, Act};
 use super::vocabulary::{DESTROYING, PLACING, REMOVAL, TIDYING};
-use super::words::{Word, has};
+use super::words::{self, Word, has};
 use super::{Wishes, is_file_name};
 use crate::paths::fold;
 
@@ -91,7 +91,14 @@ impl Wishes {
             // "The caches (.cache, dist)"
             let own = fold(base(path.trim_end_matches(['*', '/'])));
             let object = |token: &String| token.contains(['/', '*']) || is_file_name(token) || *token == own;
-            tokens.filter(|token| object(token) && !self.keeps(token)).collect::<Vec<_>>()
+            let found: Vec<String> = tokens.filter(|token| object(token) && !self.keeps(token)).collect();
+            // "There are .orig files all over src/. Remove them"
+            let them = words.get(i + 1).is_some_and(|word| has("them those these", &word.text))
+                && !words.iter().any(|w| w.sentence == order.sentence && w.text.starts_with("folder"));
+            let before = words.iter().filter(|w| them && found.is_empty() && w.sentence + 1 == order.sentence);
+            let said = before.map(|w| w.token(&self.read.text)).filter(|t| is_file_name(t) && !t.contains('/'));
+            let said: Vec<String> = said.map(str::to_owned).collect();
+            if found.is_empty() { said } else { found }
         };
         let named: Vec<Vec<String>> = orders.map(named).collect();
         let path = fold(path);
@@ -227,8 +234,14 @@ impl Wishes {
     /// Whether it wants something only for a while, and its order is for that: "for the time being", "until Friday".
     pub(in crate::review) fn speak_of_a_while(&self) -> bool {
         let words = &self.read.words;
+        // "Cancel A-1, but leave A-3 for now": that is for a while which is left.
+        let left = |a: &Word| {
+            let mut before = words::of_clause(words, a.clause).iter().take_while(|word| word.at < a.at);
+            before.any(|word| has("leave leaves keep keeps stay stays", &word.text))
+        };
         let pair = |one: &str, other: &'static str| {
-            words.windows(2).any(|pair| matches!(pair, [a, b] if a.text == one && !a.negated && has(other, &b.text)))
+            let is = |a: &Word, b: &Word| a.text == one && !a.negated && has(other, &b.text) && !left(a);
+            words.windows(2).any(|pair| matches!(pair, [a, b] if is(a, b)))
         };
         self.speak_of("temporar paus suspend")
             || pair("time", "being")

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::Wishes;
-use super::words::{Word, has};
+use super::words::{self, Word, has};
 use crate::paths::fold;
 
 /// Words before where something is to go.
@@ -151,6 +151,44 @@ impl Wishes {
             |clause: usize| self.read.words.iter().any(|word| word.clause == clause && !word.within && keeps(word));
         path.split(|c: char| !c.is_alphanumeric()).any(|part| has(KEPT, part))
             || self.placed().iter().any(|(said, how)| *said == path && clause(how.clause))
+    }
+
+    /// Whether it has this file as where something is to go: "in X", "as X", "to X".
+    pub(in crate::review) fn wants_into(&self, file: &str) -> bool {
+        let file = fold(file);
+        let mut said = self.read.words.iter().filter(|word| {
+            let token = word.token(&self.read.text);
+            token.rsplit('/').next().is_some_and(|base| base == file)
+        });
+        let into = |word: &Word| {
+            let start = word.token.start;
+            let clause = words::of_clause(&self.read.words, word.clause);
+            // "Findings in reports/a.md", and not "read the findings in reports/a.md"
+            let bare = || !clause.iter().any(Word::orders_anything);
+            let kept = |other: &Word| {
+                has("keep write save store put note record log dump extract export quote belongs goes", &other.text)
+                    || (has("findings result results outcome", &other.text) && bare())
+            };
+            // "Which rules, half a page, reports/gate.md"
+            let paper = || {
+                let before =
+                    words::before(&self.read.words, start).last().filter(|before| before.clause + 1 == word.clause);
+                let listed = self.read.text.get(..start).is_some_and(|text| text.trim_end().ends_with([',', ':']));
+                listed
+                    && before.is_some_and(|before| has("page pages list summary table report note lines", &before.text))
+            };
+            // "What would it throw away? -> reports/untracked.txt"
+            let pointed = self.read.text.get(..start).is_some_and(|text| text.trim_end().ends_with(['>', '→']));
+            let before = self.before(start).next().unwrap_or("");
+            let placed = has("in called file at under", before) && clause.iter().any(kept);
+            let compares = |w: &Word| {
+                w.clause == word.clause
+                    && w.is("compar differ diff match relat accord due next close similar same like format templat")
+            };
+            let compares = self.read.words.iter().any(compares);
+            pointed || placed || paper() || before == "into" || (has("as to", before) && !compares)
+        };
+        said.any(into)
     }
 
     /// The paths and names of files that it gives, and how it names each.

@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
+use super::vocabulary::LOOKING;
 use super::words::{self, STATES, Word, has};
 use crate::lists::MONEY;
 
@@ -26,6 +27,7 @@ const TURNS: &[Turn] = &[
     (&["let", "go", "of"], "remove"),
     (&["give|gives|giving|hand|serve", "notice"], "terminate"),
     (&["drop|dropping", "a|an|him|her|them|us", "line|note|mail|message"], "tell"),
+    (&["drop|dropping", "him|her|them|us", "a|an", "line|note|mail|message"], "tell"),
     (&["get|gets|getting", "back", "to"], "reply"),
     (&["get", "in", "touch"], "contact"),
     (&["heads", "up"], "tell"),
@@ -69,6 +71,8 @@ const PLAINER: &[(&str, &str)] = &[
     ("on condition that", "if"),
     ("on the condition that", "if"),
     ("in the event that", "if"),
+    ("in the event of", "if"),
+    ("only w/", "only if"),
     ("provided that", "if"),
     ("provided", "if"),
     ("in case", "if"),
@@ -81,6 +85,41 @@ const PLAINER: &[(&str, &str)] = &[
     ("however", "but"),
     ("call off", "cancel"),
     ("called off", "canceled"),
+    ("i'd be grateful if you", "please"),
+    ("i would be grateful if you", "please"),
+    ("i'd be thankful if you", "please"),
+    ("i'd be obliged if you", "please"),
+    ("i would be obliged if you", "please"),
+    ("i'd appreciate it if you", "please"),
+    ("i would appreciate it if you", "please"),
+    ("it would be great if you", "please"),
+    ("it would be nice if you", "please"),
+    ("it'd be great if you", "please"),
+    ("would you be so kind as to", "please"),
+    ("be so kind as to", "please"),
+    ("be so kind and", "please"),
+    ("would it be possible for you to", "please"),
+    ("would it be possible to", "please"),
+    ("may i ask you to", "please"),
+    ("might i ask you to", "please"),
+    ("could i ask you to", "please"),
+    ("can i ask you to", "please"),
+    ("what i ask of you now is to", "please"),
+    ("what i ask of you is to", "please"),
+    ("all that remains is for you to", "please"),
+    ("all that is left is for you to", "please"),
+    ("i'd like you to", "please"),
+    ("i would like you to", "please"),
+    ("if it's not too much trouble", "please"),
+    ("if it is not too much trouble", "please"),
+    ("if you don't mind", "please"),
+    ("i'd be glad if you", "please"),
+    ("i would be glad if you", "please"),
+    ("if you would", "please"),
+    ("if you please", "please"),
+    ("if that's all right", "please"),
+    ("if that is all right", "please"),
+    ("if that's okay", "please"),
 ];
 
 /// A goal with the plainer word for each of those, followed by as many blanks as keep every other word where it stands.
@@ -98,11 +137,13 @@ pub(super) fn plainer(mut text: String) -> String {
             let said = text.get(..at).unwrap_or("").trim_end();
             let leads = said.is_empty()
                 || said.ends_with([',', ';', '.', ':', '-', '(', '!', '?'])
-                || has("only but and then so", said.rsplit(' ').next().unwrap_or(""));
+                || has("only but and then so now hi hello hey", said.rsplit(' ').next().unwrap_or(""));
             let next_word = text.get(end..).unwrap_or("").split_whitespace().next().unwrap_or("");
             let other = match *phrase {
                 "provided" => has("by in with at on to from for as", next_word),
                 "in case" => !leads,
+                // "I don't think it would be great if you did" asks for nothing.
+                _ if *plain == "please" => !leads,
                 _ => false,
             };
             if !before && !after && !other {
@@ -223,6 +264,30 @@ fn goes_to_somebody(words: &[Word], at: usize, text: &str) -> bool {
     next(0).is_some_and(|word| has("goes go", &word.text)) && to && (2..=4).any(|n| named(n).is_some_and(address))
 }
 
+/// Where a part of a sentence without a verb says to whom what it names goes: its "to", or the receiver behind an arrow or a colon.
+fn telegraphed(words: &[Word], at: usize, text: &str) -> Option<usize> {
+    const VERBS: &str = "is are was were be been has have had did does do went goes go came comes gets got sent belongs said says wrote writes \
+        replied spoke talked which what who whom whose when where how why whether that not no never without";
+    let word = words.get(at)?;
+    let token = word.token(text);
+    let before = text.get(..word.token.start)?.trim_end();
+    let (channel, first) = (token.starts_with('#'), at == 0 || words.get(at - 1)?.token != word.token);
+    if !first || !(channel || token.contains('@')) || word.negated {
+        return None;
+    }
+    let lead = at.checked_sub(1).and_then(|i| words.get(i)).filter(|lead| lead.clause == word.clause);
+    let to = lead.filter(|lead| lead.text == "to" || (lead.text == "for" && channel));
+    let pointed = before.ends_with(['>', '→']) || (channel && before.ends_with(':'));
+    let mut said = words::of_clause(words, word.clause).iter().take_while(|said| said.at < word.at);
+    // "Count them -> #registrar"
+    let looks = |said: &Word| pointed && said.is(LOOKING);
+    let acts = |said: &Word| {
+        let orders = said.orders_anything() && !looks(said);
+        !said.within && (has(VERBS, &said.text) || said.subordinate || orders || said.means.is_some())
+    };
+    ((to.is_some() || pointed) && !said.any(acts)).then(|| if pointed { at } else { at - 1 })
+}
+
 /// Marks what the words mean together.
 pub(super) fn read(words: &mut [Word], text: &str) {
     for i in 0..words.len() {
@@ -262,6 +327,14 @@ pub(super) fn read(words: &mut [Word], text: &str) {
     for i in 0..words.len() {
         if goes_out(words, i, text)
             && let Some(word) = words.get_mut(i)
+        {
+            (word.means, word.name, word.subordinate) = (Some("tell"), false, false);
+        }
+    }
+    // "The top 20 -> #registrar", "count: #releases", "M-7310 for #accounts, in a sentence"
+    for i in 0..words.len() {
+        if let Some(at) = telegraphed(words, i, text)
+            && let Some(word) = words.get_mut(at)
         {
             (word.means, word.name, word.subordinate) = (Some("tell"), false, false);
         }
@@ -404,6 +477,20 @@ fn meaning(words: &[Word], at: usize) -> Option<&'static str> {
     };
     if first.text == "let" && given() {
         return Some("tell");
+    }
+    // "Everything inside tmp/out should be gone"
+    let all_of = || words.iter().take(at).any(|w| w.clause == first.clause && has("everything all anything", &w.text));
+    let gone = next(1).is_some_and(|w| w.text == "be") && next(2).is_some_and(|w| w.text == "gone");
+    if has("should must shall to", &first.text) && gone && all_of() {
+        return Some("remove");
+    }
+    // "Del the caches", "kill them all", "bin thumbnails that nobody touched"
+    if begins
+        && (has("rm del", &first.text)
+            || (first.text == "kill" && next(1).is_some_and(|word| has("them all those these", &word.text)))
+            || (first.text == "bin" && next(1).is_some_and(|word| word.text.len() > 3 && word.text.ends_with('s'))))
+    {
+        return Some("remove");
     }
     // Words that are things as well, unless something is to be done with it.
     if begins && has("bin ditch scrap junk nuke axe", &first.text) && next(1).is_some_and(|word| has(THE, &word.text)) {

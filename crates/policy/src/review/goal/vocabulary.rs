@@ -7,7 +7,7 @@ pub(in crate::review) const LOOKING: &str = "read summar find list show explain 
     investigat diagnos understand learn examin browse what which who when why how where";
 
 // for something new or changed,
-pub(in crate::review) const MAKING: &str = "write creat add make updat chang edit fix implement build refactor generat draft prepar save store append jot \
+pub(in crate::review) const MAKING: &str = "write creat add make updat chang alter edit fix implement build refactor generat draft prepar save store append jot \
     insert format convert translat correct improv extend schedul plan test run switch adjust rais lower increas decreas reduc rename \
     mark tag label assign enter record flip bump swap replac shorten trim truncat archiv pack bundl split merg sort collect gather \
     compil extract render roll scal substitut";
@@ -43,11 +43,11 @@ pub(in crate::review) const ACTING: &str = "give let allow assign switch turn op
 // for removal, cleaning, publishing or replacement;
 pub(in crate::review) const REMOVAL: &str = "unlist delet remov clean purg drop prun discard eras wipe wiping tidy clear retir uninstall publish releas \
     deploy replac swap supersed migrat mov renam obsolet unus stale cancel trash dispos cull expung evict decommission dismantl \
-    unlink deregister truncat emptie void annul invalidat pulp shred incinerat";
+    unlink deregister truncat emptie void annul invalidat pulp shred incinerat binned";
 
 // of them, those that are for what is removed, and not for what takes its place;
 pub(in crate::review) const TIDYING: &str = "delet remov clean purg drop prun discard eras wipe wiping tidy clear retir uninstall obsolet unus \
-    stale trash dispos cull expung evict decommission dismantl unlink empty emptie strip rid sweep free reset truncat";
+    stale trash dispos cull expung evict decommission dismantl unlink empty emptie strip rid sweep free reset truncat binned";
 
 // the plainest of them;
 pub(in crate::review) const DESTROYING: &str =
@@ -55,7 +55,7 @@ pub(in crate::review) const DESTROYING: &str =
 
 // what is said of things that are to be gone for good;
 pub(in crate::review) const FOR_GOOD: &str = "delet remov purg drop prun discard eras wipe wiping retir uninstall trash dispos expung cancel \
-    destroy dismantl decommission pulp shred incinerat clear clean cull evict deregister obsolet unus stale kill terminat forget unsubscrib void annul invalidat";
+    destroy dismantl decommission scrap pulp shred incinerat clear clean cull evict deregister obsolet unus stale kill terminat forget unsubscrib void annul invalidat";
 
 // for the end of all that a database holds;
 pub(in crate::review) const EMPTYING: &str =

@@ -76,7 +76,9 @@ impl Word {
 
     /// Whether the word begins with one of the stems, which blanks separate.
     pub(super) fn is(&self, stems: &'static str) -> bool {
-        lists::begins(stems, &self.text) || self.means.is_some_and(|word| lists::begins(stems, word))
+        // "Drop them a line" drops nothing.
+        let told = || self.means == Some("tell") && self.text.starts_with("drop");
+        (lists::begins(stems, &self.text) && !told()) || self.means.is_some_and(|word| lists::begins(stems, word))
     }
 
     /// Whether it is an order for any kind of thing.
@@ -164,7 +166,13 @@ impl Goal {
             let verb = !has("is are was were has have be been", previous) && super::has_stem(VERBS, previous);
             // "Once they are the same throw it away": nor does it go on after what something has to be.
             let stated = has(STATES, previous)
-                && words.iter().rev().skip(1).take(3).any(|word| has("is are was were be re s", &word.text))
+                && (words
+                    .iter()
+                    .rev()
+                    .skip(1)
+                    .take(3)
+                    .any(|word| has("is are was were be re s its theyre", &word.text))
+                    || words.iter().rev().nth(1).is_some_and(|word| has("when if once", &word.text)))
                 && words
                     .iter()
                     .rev()
@@ -199,7 +207,14 @@ impl Goal {
             subordinate |= matches!(one, "may" | "might") && has("we i they he she", previous) && (later() || open());
             // "Without removal, renaming or deletion"
             let listed = has("or nor", previous) && words.iter().rev().nth(1).is_some_and(|word| word.negated);
-            let negated = negation.is_some_and(|from| words.len() - from <= 3 || listed);
+            // "I don't think you should purge it": all that follows is what somebody does not think.
+            let doubted = |from: usize| {
+                let near = words.get(from..).unwrap_or_default().iter().take(3);
+                let think =
+                    near.filter(|word| has("think believe suppose feel reckon", &word.text) && word.clause == clause);
+                think.last().is_some()
+            };
+            let negated = negation.is_some_and(|from| words.len() - from <= 3 || listed || doubted(from));
             // "When they agree - not before - throw it away"
             let when = previous == "not" && matches!(one, "before" | "earlier" | "sooner") && gap == " ";
             let dashed = when
