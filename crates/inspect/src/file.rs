@@ -3,6 +3,7 @@
 mod carries;
 mod cmake;
 mod compose;
+mod constants;
 mod foreign;
 mod implant;
 mod kernel;
@@ -185,6 +186,14 @@ pub(crate) fn runs_by_itself(name: &str, home: &str) -> bool {
         || FOLDERS_BY_ITSELF.iter().any(|folder| lower.contains(folder))
         || lower.ends_with(".pth")
         || path::place(name, home) == Place::Startup
+}
+
+/// Whether it is a script that the package manager runs as root, with whoever installs the package (Debian Policy, "Package maintainer
+/// scripts"; deb-postinst(5)).
+fn is_of_package(name: &str) -> bool {
+    let last = name.rsplit(['/', '.']).next().unwrap_or(name);
+    matches!(last, "preinst" | "postinst" | "prerm" | "postrm")
+        && (name.contains("/DEBIAN/") || name.contains("/debian/"))
 }
 
 /// Whether a file of this name has command lines inside, or runs by itself.
@@ -391,7 +400,7 @@ impl Machine<'_> {
 
     /// What a written text would do, where that is grave.
     fn take_written(&mut self, name: &str, inner: Inspection) {
-        let by_itself = runs_by_itself(name, &self.context.home);
+        let by_itself = runs_by_itself(name, &self.context.home) || is_of_package(name);
         let sends = |flow: &&Flow| matches!(flow.from.as_str(), "env" | "secret") && flow.to != "?";
         for flow in inner.flows.iter().filter(sends) {
             self.touch_other(Effect::Send, TargetKind::Host, flow.to.clone());

@@ -96,6 +96,8 @@ pub(crate) struct Machine<'a> {
     pub(crate) in_memory: bool,
     /// Whether it lies there, in a temporary folder, or was made by the line.
     pub(crate) passing: bool,
+    /// What the shell under way reads, and so what a command in `$(…)` does.
+    pub(crate) shell_reads: Stream,
     /// Whether statements of the line put together others that end a database.
     pub(crate) ends_databases: bool,
     /// Whether the line lists every key of a store.
@@ -178,6 +180,7 @@ impl<'a> Machine<'a> {
             opened: false,
             in_memory: false,
             passing: false,
+            shell_reads: Stream::empty(),
             ends_databases: false,
             every_key: false,
             span: None,
@@ -506,6 +509,10 @@ impl<'a> Machine<'a> {
         if from.strip_prefix('$').is_some_and(|name| is_of_another(name, to)) {
             self.out.flow(Flow { from: "secret".to_owned(), to: to.to_owned() });
         }
+        // Wherever it lies, a file of that name lets somebody in.
+        if is_named_for_credentials(from) {
+            self.out.flow(Flow { from: "secret".to_owned(), to: to.to_owned() });
+        }
         // The environment and the memory of a process hold what it was given to keep.
         if is_of_a_process(from) && ["/environ", "/mem", "kcore"].iter().any(|end| from.ends_with(end)) {
             self.out.flow(Flow { from: "secret".to_owned(), to: to.to_owned() });
@@ -548,6 +555,20 @@ fn is_shown(name: &str) -> bool {
         ]
         .iter()
         .any(|end| name.ends_with(end))
+}
+
+/// Names under which programs keep what lets somebody in, wherever they lie (netrc(5); ssh(1), "FILES"; PostgreSQL, "The Password File";
+/// git-credential-store(1); Python packaging, ".pypirc").
+const CREDENTIALS: &[&str] =
+    &[".netrc", ".pgpass", ".git-credentials", ".pypirc", "id_rsa", "id_ed25519", "id_ecdsa", "id_dsa"];
+
+/// Whether a name that a search may find is one of those: `/home/user/**/id_*`. A name of signs alone is anything.
+pub(crate) fn is_named_for_credentials(path: &str) -> bool {
+    let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+    let speaks = name.chars().filter(|c| c.is_alphanumeric()).count() > 1 && !name.contains('[');
+    speaks
+        && (folder.contains('*') || name.contains('*'))
+        && CREDENTIALS.iter().any(|known| crate::shell::pattern::matches(name, known))
 }
 
 /// Whether a `/proc` path is about a process rather than about the machine.

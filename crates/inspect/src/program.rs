@@ -42,6 +42,7 @@ mod reached;
 mod reading;
 mod registries;
 mod removed;
+mod reviewed;
 mod script;
 mod sed;
 mod sources;
@@ -262,6 +263,7 @@ impl Machine<'_> {
         self.judge_sources(base, rest);
         self.judge_proxies(base, rest);
         self.judge_reached(base, rest);
+        self.judge_reviewed(base, rest);
         self.git_settings(base, rest);
         self.project_texts(base, rest);
         self.configured(base, rest);

@@ -149,7 +149,8 @@ impl Machine<'_> {
 
     /// A text that a shell runs inside this one, as `eval` and `$(…)` do; what it writes to standard output.
     pub(crate) fn nested(&mut self, text: &str) -> Stream {
-        self.script(text, &Stream::empty())
+        let stdin = self.shell_reads.clone();
+        self.script(text, &stdin)
     }
 
     /// The same with standard input.
@@ -159,12 +160,16 @@ impl Machine<'_> {
             return Stream::unknown();
         }
         self.depth += 1;
+        let carries = stdin.remote || stdin.decoded || !stdin.sources.is_empty();
+        let reads = if carries { stdin.origin() } else { Stream::empty() };
+        let before = std::mem::replace(&mut self.shell_reads, reads);
         let out = match self.parse(text) {
             // What a program reads is run by a shell of its own.
             Some(program) if self.starting => self.as_child(|machine| machine.walk(&program, stdin)),
             Some(program) => self.walk(&program, stdin),
             None => Stream::unknown(),
         };
+        self.shell_reads = before;
         self.depth -= 1;
         out
     }

@@ -34,6 +34,12 @@ impl Machine<'_> {
     }
 }
 
+/// Whether a word stands between two values, or behind a statement (perlop; perlsyn, "Statement Modifiers").
+pub(super) fn is_operator(token: Option<&Token>) -> bool {
+    const OPERATORS: &str = "or and xor eq ne lt gt le ge cmp x if unless while until for foreach";
+    matches!(token, Some(Token::Name(name)) if OPERATORS.split(' ').any(|one| one == name))
+}
+
 /// Whether each word of a code that is no variable and no text is followed by a bracket, so that it is seen what is called.
 pub(super) fn calls_openly(code: &str) -> bool {
     // What code in braces gives is a name.
@@ -138,8 +144,9 @@ pub(super) fn with_globs(language: Language, text: &str) -> Cow<'_, str> {
         return Cow::Borrowed(text);
     }
     let plain = |c: char| c.is_alphanumeric() || "*?/._-~{},[]".contains(c);
+    let told = or_home(text);
     let mut out = String::new();
-    let mut rest = text;
+    let mut rest = told.as_str();
     while let Some(open) = rest.find('<') {
         let (before, after) = rest.split_at(open);
         // Looked for only so far, so that many signs cost no more than each of them.
@@ -158,9 +165,30 @@ pub(super) fn with_globs(language: Language, text: &str) -> Cow<'_, str> {
         };
         rest = after.get(taken..).unwrap_or("");
     }
-    if out.is_empty() {
+    if out.is_empty() && told == text {
         return Cow::Borrowed(text);
     }
     out.push_str(rest);
     Cow::Owned(out)
+}
+
+/// The text with the home folder where that is what stands for a variable which is not set: `$ENV{X} // $ENV{HOME}` (perlop, "Logical
+/// Defined-Or"). Nothing that may stand there is more.
+fn or_home(text: &str) -> String {
+    const HOME: &str = "$ENV{HOME}";
+    let (mut out, mut rest) = (String::new(), text);
+    while let Some((before, after)) = rest.split_once(HOME) {
+        let left = before.trim_end();
+        let left = left.strip_suffix("//").or_else(|| left.strip_suffix("||")).map(str::trim_end);
+        let variable = left.and_then(|left| {
+            let at = left.rfind("$ENV{")?;
+            let name = left.get(at + 5..)?.strip_suffix('}')?;
+            name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_').then_some(at)
+        });
+        out.push_str(variable.and_then(|at| before.get(..at)).unwrap_or(before));
+        out.push_str(HOME);
+        rest = after;
+    }
+    out.push_str(rest);
+    out
 }

@@ -88,10 +88,10 @@ pub(super) fn compiled(name: &str, text: &str, context: &Context) -> Option<Insp
     }
     let mut out = Inspection::default();
     let says = |list: &[&str]| list.iter().any(|part| text.contains(part));
-    let starts: Vec<&str> = STARTS
+    let starts: Vec<(usize, &str)> = STARTS
         .iter()
         .flat_map(|call| {
-            text.match_indices(call).at_most(MAX_CALLS).map(|(at, _)| text.get(at + call.len()..).unwrap_or(""))
+            text.match_indices(call).at_most(MAX_CALLS).map(|(at, _)| (at, text.get(at + call.len()..).unwrap_or("")))
         })
         .collect();
     if says(CONNECTS) && (!starts.is_empty() || says(&["/bin/sh", "/bin/bash", "dup2("])) {
@@ -107,13 +107,9 @@ pub(super) fn compiled(name: &str, text: &str, context: &Context) -> Option<Insp
             format!("{name} removes folders with all below, and speaks of the home folder or the root"),
         );
     }
-    for call in starts {
-        let call = call.split([';', '\n']).next().unwrap_or(call);
-        // Every second part stands in quotes.
-        let quote = if call.contains('"') { '"' } else { '\'' };
-        let words: Vec<&str> = call.split(quote).skip(1).step_by(2).collect();
-        let line =
-            words.iter().find(|word| word.contains(' ')).map_or_else(|| words.join(" "), |line| (*line).to_owned());
+    for (at, call) in starts {
+        let words = super::constants::of_call(text.get(..at).unwrap_or(""), call);
+        let line = words.iter().find(|word| word.contains(' ')).cloned().unwrap_or_else(|| words.join(" "));
         let inner = crate::shell::shell(&line, context);
         out.findings.extend(inner.findings.into_iter().filter(|finding| super::is_grave(finding.kind)));
         out.touches.extend(inner.touches.into_iter().filter(|touch| touch.kind == TargetKind::Host));

@@ -419,7 +419,7 @@ impl Machine<'_> {
                 }
                 self.picture(word, doing);
             }
-            Role::Filter => drop(self.shell_text(word, &Stream::unknown())),
+            Role::Filter => drop(self.shell_text(word, &stdin.origin())),
             Role::Debug => self.debugger(word),
             Role::Target => self.target(word),
             Role::Spec if !matches!(word.shown().as_str(), "." | "./" | ":/" | "*") => {}

@@ -131,7 +131,7 @@ impl Machine<'_> {
         data.listing.clear();
         data.sources
             .extend(self.words.iter().skip(1).filter(|word| is_operand(word)).flat_map(|word| self.paths(word)));
-        let (mut remote, mut unseen) = (false, false);
+        let (mut remote, mut decoded, mut unseen) = (false, false, false);
         for (place, word) in script.places() {
             let Some(word) = word else {
                 unseen |= place != Place::Reads;
@@ -153,11 +153,15 @@ impl Machine<'_> {
             };
             if place == Place::Answers {
                 remote |= out.remote;
+                decoded |= out.decoded;
                 data.sources.extend(out.sources);
             }
         }
         if unseen && remote {
             self.find(FindingKind::DownloadAndExecute, "the script of `awk` runs what a host sends");
+        }
+        if unseen && decoded {
+            self.find(FindingKind::DecodeAndExecute, "the script of `awk` runs what a command decodes");
         }
         !unseen
     }

@@ -14,7 +14,25 @@ const MAX_FILES: usize = 32;
 /// Server, "sys.sql_logins"; Oracle, "SYS.USER$").
 pub(super) fn keeps_passwords(text: &str) -> bool {
     let lower = text.to_ascii_lowercase();
-    ["pg_shadow", "pg_authid", "mysql.user", "sys.sql_logins", "sys.user$"].iter().any(|name| lower.contains(name))
+    let stores = ["pg_shadow", "pg_authid", "mysql.user", "sys.sql_logins", "sys.user$"];
+    stores.iter().any(|name| lower.contains(name)) || shows_credentials(&lower)
+}
+
+/// Columns in which programs keep what lets somebody in, as their makers call them.
+const CREDENTIALS: &str = "token access_token refresh_token auth_token session_token api_token id_token bearer_token secret client_secret secret_key \
+    api_key apikey private_key password passwd pwd password_hash passwordhash pass_hash encrypted_password totp_secret otp_secret recovery_code \
+    recovery_codes session_key cookie_value";
+
+/// Whether a statement shows such a column itself, and not how many of them there are.
+fn shows_credentials(lower: &str) -> bool {
+    lower.split("select ").skip(1).at_most(MAX_FILES).any(|rest| {
+        let columns = rest.split(" from ").next().unwrap_or(rest);
+        let ends = |c: char| c == ',' || c.is_whitespace();
+        columns.split(ends).any(|column| {
+            let bare = column.trim_matches(['"', '`', '[', ']', '\'']);
+            super::tasks::has(CREDENTIALS, bare.rsplit('.').next().unwrap_or(bare))
+        })
+    })
 }
 
 impl Machine<'_> {

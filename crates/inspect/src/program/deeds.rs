@@ -281,7 +281,7 @@ impl Machine<'_> {
             self.find(FindingKind::Secret, format!("`{base} {}` prints a credential", words.join(" ")));
             out.sources.insert("secret".to_owned());
         }
-        let clients = matches!(base, "psql" | "mysql" | "mariadb" | "sqlcmd" | "usql");
+        let clients = super::tasks::has("psql mysql mariadb sqlcmd usql sqlite3 sqlite duckdb", base);
         if clients && words.iter().any(|word| super::client::keeps_passwords(word)) {
             out.sources.insert("secret".to_owned());
         }

@@ -227,6 +227,17 @@ impl Machine<'_> {
         let sources = std::iter::empty().collect();
         let mut out = Stream { sources, ..Stream::unknown() };
         let mut listed: Vec<Word> = roots.iter().flat_map(|root| found(root, &all)).collect();
+        // What lets somebody in is told apart, whatever stands beside it.
+        let secrets = expression.windows(2).filter_map(|pair| match pair {
+            [test, name] if matches!(test.constant(), Some("-name" | "-iname")) => name.constant(),
+            _ => None,
+        });
+        let below = |name: &str| crate::machine::is_named_for_credentials(&format!("**/{name}"));
+        let secrets: Vec<String> = secrets.filter(|name| below(name)).take(MAX_NAMES).map(str::to_owned).collect();
+        if !secrets.is_empty() && all.names != secrets {
+            let named = Named { names: secrets, flat: all.flat };
+            listed.extend(roots.iter().flat_map(|root| found(root, &named)));
+        }
         // Where no test narrows it, all of the folder is listed.
         if !narrows(&expression) {
             listed.extend(roots);

@@ -76,13 +76,16 @@ impl Machine<'_> {
         let whole = words.iter().any(|word| word.starts_with("/:") || word == "--privileged" || word.contains("=/:"));
         let home = self.context.home.clone();
         let whole = whole || words.iter().any(|word| word.starts_with(&format!("{home}:")));
+        // Whoever talks to that socket starts containers with all of the machine (Docker, "Protect the Docker daemon socket").
+        let socket = words.iter().any(|word| word.contains("docker.sock:") || word.contains("podman.sock:"));
         let registry = |word: &String| {
             let word = word.strip_prefix("docker://").unwrap_or(word);
             let (host, rest) = word.split_once('/')?;
             (!word.starts_with(['-', '/', '.']) && host.contains('.') && !host.contains(['=', ':']) && !rest.is_empty())
                 .then(|| host.to_owned())
         };
-        if let Some(host) = words.iter().find_map(registry).filter(|_| whole) {
+        let usual = |host: &String| super::sources::REGISTRIES.contains(&host.as_str());
+        if let Some(host) = words.iter().find_map(registry).filter(|host| whole || (socket && !usual(host))) {
             self.find(FindingKind::DownloadAndExecute, format!("an image of {host} is given the whole machine"));
         }
     }

@@ -93,6 +93,16 @@ impl Machine<'_> {
         if by_itself && passes {
             self.find(FindingKind::DisablesProtection, format!("`{base}` has tests that fail pass"));
         }
+        // Whoever reads all secrets of a repository has the step of a workflow give them to that host (GitHub Actions, "Contexts").
+        let all = |word: &&String| word.to_lowercase().replace(' ', "").contains("tojson(secrets)");
+        if names.iter().any(|name| name.contains("/workflows/")) {
+            let end = |c: char| c.is_whitespace() || matches!(c, '/' | '?' | '#' | '"' | '\'' | '\\' | ')' | '|' | ';');
+            let hosts = words.iter().filter(all).flat_map(|word| word.split("://").skip(1).at_most(MAX_TEXTS));
+            for host in hosts.filter_map(|rest| rest.split(end).next()).map(str::to_owned).collect::<Vec<_>>() {
+                self.touch_host(&Word::text(host.as_str()));
+                self.leaves("secret", &host);
+            }
+        }
         let joined = texts.join("\n");
         let holds = !joined.is_empty() && has_room(joined.len(), 64 * 1024);
         for name in names.iter().filter(|_| holds) {

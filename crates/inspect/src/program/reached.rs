@@ -19,12 +19,22 @@ const MAKES: &str = "build install ci i add lint fmt format check typecheck gene
 const APART: &str =
     "PROXY GOPROXY GOSUMDB MIRROR REGISTRY INDEX NPM PIP UV CARGO HOMEBREW PUBLIC SITE HOMEPAGE CANONICAL";
 
+/// Tools that bring a database to another state, and take its address among their words (Alembic, "-x"; Flyway, "-url"; dbmate, "--url";
+/// golang-migrate, "-database"; the others' manuals).
+const MIGRATING: &str = "alembic flyway liquibase dbmate goose migrate atlas sqlx diesel yoyo prisma sequelize sequelize-cli knex typeorm \
+    drizzle-kit sea-orm-cli refinery";
+
+/// Their words for a look.
+const SHOWING: &str = "current history heads branches show check status info validate version diff list showmigrations pending inspect plan wait \
+    --sql --dry-run help";
+
 /// The most variables that are looked at for one program.
 const MAX_VARIABLES: usize = 64;
 
 impl Machine<'_> {
     /// Looks at the environment of a program that is about to run.
     pub(super) fn judge_reached(&mut self, base: &str, rest: &[Word]) {
+        self.judge_database_told(base, rest);
         let own = has(RUNS, base) || [".sh", ".py", ".rb", ".js", ".ts"].iter().any(|end| base.ends_with(end));
         let makes = |word: &Word| word.constant().is_some_and(|word| has(MAKES, word));
         if !own || rest.iter().take(3).any(makes) || crate::shell::is_deep() {
@@ -34,13 +44,48 @@ impl Machine<'_> {
         let names =
             self.scope.names().filter(|name| self.scope.is_exported(name) && !apart(name)).at_most(MAX_VARIABLES);
         let values = names.into_iter().filter_map(|name| match self.scope.variable(name)? {
-            Variable::Scalar(value) => of_machine(&value.prefix()),
+            Variable::Scalar(value) => {
+                of_machine(&value.prefix()).or_else(|| of_machine(&self.by_default(value)?.shown()))
+            }
             _ => None,
         });
         for host in values.collect::<Vec<_>>() {
             self.touch_other(Effect::Update, TargetKind::Host, host);
         }
     }
+}
+
+impl Machine<'_> {
+    /// The database that the words of a tool for migrations name, which is also what stands where a variable is not set:
+    /// `-x url="${DB_URL:-postgresql://…}"`.
+    fn judge_database_told(&mut self, base: &str, rest: &[Word]) {
+        if !has(MIGRATING, base) {
+            return;
+        }
+        let shows = rest.iter().any(|word| word.constant().is_some_and(|word| has(SHOWING, word)));
+        let effect = if shows { Effect::Read } else { Effect::Update };
+        for word in rest {
+            let given = self.by_default(word).unwrap_or_else(|| word.clone());
+            let text = given.shown();
+            let Some(at) = text.find("://") else { continue };
+            let scheme = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.');
+            let from = text.get(..at).unwrap_or("").trim_end_matches(scheme).len();
+            let address = text.get(from..).unwrap_or("");
+            if let Some(host) = of_machine(address) {
+                self.touch_other(effect, TargetKind::Host, host);
+            } else if let Some(file) = file_of(address).filter(|_| !given.has_hole()) {
+                self.touch_path(effect, &Word::text(file), false);
+            }
+        }
+    }
+}
+
+/// The file of an address of SQLite: `sqlite:////tmp/a.db`, `sqlite+aiosqlite:///a.db` (SQLAlchemy, "SQLite"; RFC 3986, "Path").
+fn file_of(address: &str) -> Option<&str> {
+    let (scheme, rest) = address.split_once("://")?;
+    let driver = scheme.split('+').next().unwrap_or(scheme);
+    let file = rest.split('?').next().unwrap_or(rest).strip_prefix('/')?;
+    (matches!(driver, "sqlite" | "sqlite3") && !file.is_empty() && file != ":memory:").then_some(file)
 }
 
 /// The machine of an address with a scheme, where it is another than this one: no `localhost`, and no service of a composition (`db`).

@@ -169,7 +169,7 @@ pub(super) const USUAL: &[&str] = &[
 ];
 
 /// Registries of images that everybody uses.
-const REGISTRIES: &[&str] = &[
+pub(super) const REGISTRIES: &[&str] = &[
     "docker.io",
     "ghcr.io",
     "quay.io",

@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use countersign_plan::tool::Effect;
 
+use crate::bounded::Bounded as _;
 use crate::code::Language;
 use crate::inspection::{FindingKind, UnknownKind};
 use crate::machine::{ANSWERS, Machine, Stream, Variable, Word};
@@ -454,12 +455,28 @@ impl Machine<'_> {
         } else {
             "tar"
         };
-        match crate::catalogue::entry(name) {
+        let mut out = match crate::catalogue::entry(name) {
             Some(entry) => self.apply(entry, &words, stdin),
             None => Stream::unknown(),
+        };
+        // The names of what goes in come from who lists them (tar(1), "--files-from").
+        let listed = texts.iter().any(|text| text == "--files-from=-" || text == "-T-")
+            || texts.windows(2).any(|pair| {
+                let names =
+                    |option: &str| option == "--files-from" || (!option.starts_with("--") && option.ends_with('T'));
+                matches!(pair, [option, file] if option.starts_with('-') && names(option) && file == "-")
+            });
+        if listed && name == "tar" {
+            for word in stdin.listing.iter().at_most(MAX_LISTED) {
+                out.sources.extend(self.read_file(word).sources);
+            }
         }
+        out
     }
 }
+
+/// The most names of a list that are followed.
+const MAX_LISTED: usize = 64;
 
 /// Whether the name of a variable says that it holds a credential.
 pub(super) fn is_credential(name: &str) -> bool {

@@ -110,7 +110,7 @@ impl Machine<'_> {
     /// A task that by its name acts on what runs elsewhere: `make deploy`, `npm run release`.
     pub(super) fn judge_outward(&mut self, base: &str, rest: &[Word]) {
         const RUNS: &str = "make gmake just task rake gradle gradlew mvn mvnw invoke npm pnpm yarn bun composer mage cap mina kamal fab \
-            fastlane dep shipit";
+            fastlane dep shipit tox nox";
         // Tools for deployments name the stage first.
         let staged = matches!(base, "cap" | "mina" | "kamal" | "fab" | "fastlane" | "dep");
         let outward = |task: &String| {
@@ -132,9 +132,14 @@ impl Machine<'_> {
         let task = |word: &String| {
             !word.starts_with('-') && !word.contains('=') && !matches!(word.as_str(), "run" | "run-script")
         };
-        let mut tasks = rest.iter().map(Word::shown).filter(task);
-        let several =
-            staged || matches!(base, "gradle" | "gradlew" | "mvn" | "mvnw" | "make" | "gmake" | "just" | "rake");
+        // Their tasks are the values of an option, several with commas between them (tox, "CLI interface"; Nox, "Command-line usage").
+        let environments = matches!(base, "tox" | "nox");
+        let words: Vec<String> =
+            if environments { environments_of(rest) } else { rest.iter().map(Word::shown).collect() };
+        let mut tasks = words.into_iter().filter(task);
+        let several = staged
+            || environments
+            || matches!(base, "gradle" | "gradlew" | "mvn" | "mvnw" | "make" | "gmake" | "just" | "rake");
         // `bootBuildImage --publishImage` (Spring Boot Gradle plugin, "Packaging OCI Images").
         let published = rest.iter().map(Word::shown).find(|word| {
             matches!(base, "gradle" | "gradlew" | "mvn" | "mvnw")
@@ -148,6 +153,7 @@ impl Machine<'_> {
         // A manager of packages only tries its own `publish`; a script gets the word and does with it what it will.
         let tries = match base {
             "make" | "gmake" | "just" | "rake" => says(&["-n", "--dry-run", "--just-print"]),
+            "tox" | "nox" => says(&["-l", "--list", "--list-sessions", "--notest", "--showconfig", "--install-only"]),
             _ => first.as_deref() == Some("publish") && !says(&["run", "run-script"]) && says(&["--dry-run"]),
         };
         // Deployer's own words for a look (Deployer, "CLI").
@@ -196,6 +202,29 @@ impl Machine<'_> {
         };
         named.or_else(option).or_else(set).map(|name| name.to_ascii_lowercase())
     }
+}
+
+/// The environments that are named before `--`, which ends what is for the runner itself.
+fn environments_of(rest: &[Word]) -> Vec<String> {
+    let mut out = Vec::new();
+    let mut named = false;
+    for word in rest.iter().map(Word::shown).take_while(|word| word != "--") {
+        let joined = ["-e", "-s", "--env=", "--session=", "--sessions=", "--tags=", "-t", "-m"];
+        let option =
+            matches!(word.as_str(), "-e" | "-s" | "--env" | "--session" | "--sessions" | "-t" | "--tags" | "-m");
+        let value = joined.iter().find_map(|name| word.strip_prefix(name)).filter(|value| !value.is_empty());
+        if option {
+            named = true;
+        } else if let Some(value) = value {
+            out.extend(value.split(',').map(str::to_owned));
+        } else if word.starts_with('-') {
+            named = false;
+        } else if named {
+            // Of nox several words may be sessions.
+            out.extend(word.split(',').map(str::to_owned));
+        }
+    }
+    out
 }
 
 pub(super) fn is_production(word: &str) -> bool {

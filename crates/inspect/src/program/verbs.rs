@@ -287,13 +287,17 @@ impl Machine<'_> {
         let values =
             matches!(first, "print" | "p" | "ptype" | "whatis" | "display" | "watch" | "start" | "handle" | "delete")
                 && !text.contains(['(', '=']);
+        // What lies somewhere in memory, where only registers and numbers say where (GDB manual, "Memory").
+        let examines =
+            first == "x" && !text.contains(['(', '=', '|', '!', '`']) && !text.contains("++") && !text.contains("--");
         let tells = ["call", "shell", "python", "source", "pipe", "compile"]
             .iter()
             .any(|word| text.split_whitespace().any(|w| w == *word));
-        if (shapes || values) && !word.has_hole() && !tells {
+        if (shapes || values || examines) && !word.has_hole() && !tells {
             return;
         }
-        if word.has_hole() || !SHOWS.contains(&first) || tells || text.contains(['|', '$', '!']) {
+        let calls = first == "x" && text.contains(['(', '=']);
+        if word.has_hole() || !SHOWS.contains(&first) || tells || calls || text.contains(['|', '$', '!']) {
             self.unknown(UnknownKind::Code, Effect::Execute, format!("`{}` is told to `{text}`", self.by));
         }
     }

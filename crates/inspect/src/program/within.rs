@@ -213,7 +213,11 @@ impl Machine<'_> {
 
     /// `CONFIG SET dir …`, after which a dump lands where something else reads it (Redis, "CONFIG SET"): schedules, keys, pages.
     fn told_to_store(&mut self, text: &str) {
-        let lower = text.to_ascii_lowercase();
+        let lower = put_together(&text.to_ascii_lowercase());
+        let scripted = ["eval ", "eval_ro ", "function load ", "fcall "].iter().any(|word| lower.contains(word));
+        if scripted && ["flushall", "flushdb"].iter().any(|word| lower.contains(word)) {
+            self.find(FindingKind::DestroysDatabase, format!("a script of `{}` empties the store", self.by));
+        }
         let folder =
             lower.split("config set dir ").nth(1).and_then(|rest| rest.split_whitespace().next()).unwrap_or("");
         let folder = folder.trim_matches(['\'', '"']);
@@ -326,6 +330,27 @@ fn of_pod(value: &Value, commands: &mut Vec<Vec<String>>, depth: u32) -> usize {
         Value::Array(items) => items.iter().map(|item| of_pod(item, commands, depth + 1)).sum(),
         _ => 0,
     }
+}
+
+/// The texts that Lua puts one behind the other, as one (Lua reference manual, "Concatenation").
+fn put_together(text: &str) -> String {
+    let quote = |c: char| matches!(c, '\'' | '"');
+    let (mut out, mut rest) = (String::new(), text);
+    while let Some((before, after)) = rest.split_once("..") {
+        match (before.trim_end().strip_suffix(quote), after.trim_start().strip_prefix(quote)) {
+            (Some(before), Some(after)) => {
+                out.push_str(before);
+                rest = after;
+            }
+            _ => {
+                out.push_str(before);
+                out.push_str("..");
+                rest = after;
+            }
+        }
+    }
+    out.push_str(rest);
+    out
 }
 
 #[cfg(test)]

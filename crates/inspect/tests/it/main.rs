@@ -18,6 +18,7 @@ mod other_ways;
 mod procedures;
 mod put_together;
 mod recipes;
+mod reviewed;
 mod roundabout;
 mod scopes;
 mod seen;

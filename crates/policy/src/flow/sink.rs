@@ -453,6 +453,8 @@ impl<'a> Court<'a> {
                     Some(Standing::Other)
                 }
                 TargetKind::Process => None,
+                // What a line takes away is given nothing.
+                TargetKind::Record if touch.effect == Effect::Delete && touch.by == By::Command => None,
                 TargetKind::Other if asks => Some(Standing::Other),
                 TargetKind::Database
                 | TargetKind::Calendar

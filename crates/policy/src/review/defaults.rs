@@ -281,7 +281,7 @@ fn change(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> Opti
     let inside = below_workspace(request, &touch.name);
     let one = touch.by == By::Command && !touch.recursive && !touch.pattern && inside.contains('/');
     if (one || matches!(touch.by, By::Tool | By::Move))
-        && touch.kind != TargetKind::Directory
+        && !(touch.kind == TargetKind::Directory || (touch.by == By::Command && touch.effect == Effect::Create))
         && !deployment.in_temporary(&seen)
         && !is_product(inside)
         && prepared.goal.writes_elsewhere(&touch.name, inside)

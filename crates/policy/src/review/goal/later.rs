@@ -98,10 +98,10 @@ impl Wishes {
     /// Whether it is about something that runs on this machine, and about nothing elsewhere: "my local stack".
     pub(in crate::review) fn is_about_local(&self) -> bool {
         const HERE: &str = "stack api app server services service database db postgres mysql redis broker kafka queue instance cluster ingest \
-            connect environment dev backend frontend site endpoint port minio gateway";
+            connect environment dev backend frontend site endpoint port minio gateway sqlite";
         const ELSEWHERE: &str = "prod production staging remote live upstream preview qa uat";
         let words = &self.read.words;
-        let here = |pair: &[Word]| matches!(pair, [local, what] if local.text == "local" && !local.negated && !local.within && has(HERE, &what.text));
+        let here = |pair: &[Word]| matches!(pair, [local, what] if (local.text == "local" && has(HERE, &what.text) || has("on at", &local.text) && what.text == "localhost") && !local.negated && !local.within && !what.within);
         words.windows(2).any(here) && !words.iter().any(|word| has(ELSEWHERE, &word.text))
     }
 
