@@ -5,7 +5,7 @@ mod cmake;
 mod compose;
 mod constants;
 mod foreign;
-mod implant;
+pub(crate) mod implant;
 mod kernel;
 pub(crate) mod make;
 mod named;
@@ -108,6 +108,9 @@ pub(crate) fn file(name: &str, text: &str, context: &Context) -> Inspection {
     let mut out = of_kind(name, text, context);
     if let Some((language, recipes)) = make::of_language(text).filter(|_| make::is_makefile(name)) {
         out.absorb(Inspection { unknowns: Vec::new(), ..crate::code::code(language, &recipes, context) });
+    }
+    if let Some(to) = implant::overhears(text) {
+        out.flow(Flow { from: "secret".to_owned(), to });
     }
     if let Some((kind, message)) = implant::of(name, text) {
         out.find(kind, None, message);

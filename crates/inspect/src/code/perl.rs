@@ -46,7 +46,7 @@ pub(super) fn calls_openly(code: &str) -> bool {
     if code.contains("${") || code.contains("@{") {
         return false;
     }
-    let (mut quote, mut before) = (None, ' ');
+    let (mut quote, mut before, mut solid) = (None, ' ', ' ');
     let mut rest = code;
     while let Some(c) = rest.chars().next() {
         let mut length = c.len_utf8();
@@ -56,18 +56,32 @@ pub(super) fn calls_openly(code: &str) -> bool {
             None if matches!(c, '"' | '\'' | '`') => quote = Some(c),
             None if c.is_alphabetic() || c == '_' => {
                 length = rest.find(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | ':'))).unwrap_or(rest.len());
-                let after = rest.get(length..).unwrap_or("").trim_start();
+                let (word, after) = rest.split_at(length);
+                let turned = if solid == '~' && matches!(word, "tr" | "y") { turned(after) } else { None };
+                let declares = matches!(word, "my" | "our") && after.trim_start().starts_with(['$', '@', '%', '(']);
+                let after = after.trim_start();
                 let variable = matches!(before, '$' | '@' | '%' | '{') || after.starts_with("=>");
-                if !variable && !after.starts_with('(') {
+                if !variable && !declares && turned.is_none() && !after.starts_with('(') {
                     return false;
                 }
+                length += turned.unwrap_or(0);
             }
             None => {}
         }
         before = c;
+        solid = if c.is_whitespace() { solid } else { c };
         rest = rest.get(length..).unwrap_or("");
     }
     true
+}
+
+/// How long the lists of letters of a `tr` are that the text goes on with, which hold no code (perlop, "tr/SEARCHLIST/REPLACEMENTLIST/cdsr").
+fn turned(after: &str) -> Option<usize> {
+    let mut parts = after.strip_prefix('/')?.splitn(3, '/');
+    let (from, to, rest) = (parts.next()?, parts.next()?, parts.next()?);
+    let plain = |list: &str| !list.contains(['\\', '\n']);
+    let flags = rest.len() - rest.trim_start_matches(['c', 'd', 's', 'r']).len();
+    (plain(from) && plain(to)).then_some(3 + from.len() + to.len() + flags)
 }
 
 /// Whether a replacement that is evaluated puts nothing but texts and numbers together (perlop, "s/PATTERN/REPLACEMENT/").
@@ -138,6 +152,9 @@ pub(super) fn works_on_each(name: &str, before: Option<&Token>, after: &[Token])
     (!sigil && alone).then_some(effect)
 }
 
+/// So many ends of elements are told from names of files.
+const MAX_ELEMENTS: usize = 64;
+
 /// The text with `<src/*>` as `glob("src/*")`, which it is another way to write (perlop, "I/O Operators").
 pub(super) fn with_globs(language: Language, text: &str) -> Cow<'_, str> {
     if language != Language::Perl {
@@ -145,6 +162,7 @@ pub(super) fn with_globs(language: Language, text: &str) -> Cow<'_, str> {
     }
     let plain = |c: char| c.is_alphanumeric() || "*?/._-~{},[]".contains(c);
     let told = or_home(text);
+    let mut elements = 0;
     let mut out = String::new();
     let mut rest = told.as_str();
     while let Some(open) = rest.find('<') {
@@ -152,7 +170,12 @@ pub(super) fn with_globs(language: Language, text: &str) -> Cow<'_, str> {
         // Looked for only so far, so that many signs cost no more than each of them.
         let end = after.bytes().take(256).position(|byte| byte == b'>');
         let inside = end.and_then(|end| after.get(1..end)).unwrap_or("");
-        let globs = inside.contains(['*', '?', '{', '/']) && inside.chars().all(plain);
+        // `</a>` after `<a>` ends an element of a markup, and names no file.
+        let element = inside.strip_prefix('/').filter(|_| elements < MAX_ELEMENTS);
+        elements += usize::from(element.is_some());
+        let ends =
+            element.is_some_and(|name| name.chars().all(char::is_alphanumeric) && out.contains(&format!("<{name}")));
+        let globs = inside.contains(['*', '?', '{', '/']) && inside.chars().all(plain) && !ends;
         out.push_str(before);
         let taken = if globs {
             out.push_str("glob(\"");

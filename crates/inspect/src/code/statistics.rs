@@ -199,6 +199,8 @@ fn pieces(text: &str, julia: bool) -> Option<Vec<Piece>> {
 struct Computation {
     read: Vec<String>,
     written: Vec<String>,
+    /// Files with objects, which may be functions.
+    objects: Vec<String>,
     /// Files of the project that are run.
     sourced: Vec<String>,
     /// Whether it runs the project's own code.
@@ -278,6 +280,10 @@ fn only_computes(text: &str, julia: bool) -> Option<Computation> {
                     // What begins with a pipe is a command.
                     done.written.push(texts.next().filter(|path| !path.starts_with('|'))?.clone());
                 } else if (has(READING, name) || has(READING_OF_PACKAGES, name)) && !julia {
+                    // What was kept so may be a function (R, "readRDS").
+                    if name == "readRDS" {
+                        done.objects.extend(first.cloned());
+                    }
                     done.read
                         .push(first.filter(|path| !path.starts_with('|')).cloned().unwrap_or_else(|| ".".to_owned()));
                     first.or_else(|| {
@@ -511,8 +517,9 @@ impl Machine<'_> {
             "csharp" => return only_computes_of("cs", text),
             _ => return false,
         };
-        let Some(Computation { read, written, sourced, project }) = only_computes(text, julia) else { return false };
-        for path in sourced {
+        let Some(done) = only_computes(text, julia) else { return false };
+        let Computation { read, written, objects, sourced, project } = done;
+        for path in sourced.into_iter().chain(objects) {
             self.touch_path(Effect::Execute, &Word::text(path), false);
         }
         for path in read {

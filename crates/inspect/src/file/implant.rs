@@ -19,6 +19,32 @@ pub(super) fn all_secrets(name: &str, text: &str, out: &mut Inspection) {
     hosts.into_iter().for_each(|to| out.flow(Flow { from: "secret".to_owned(), to }));
 }
 
+/// What a page says of whatever its visitors write into any part of it (HTML and UI Events standards).
+const HEARD: &[&str] = &["submit", "input", "change", "keydown", "keyup", "keypress", "beforeinput", "paste"];
+
+/// Calls by which a page sends something (Beacon, Fetch, XMLHttpRequest and WebSocket standards).
+const SENT: &[&str] = &["sendBeacon(", "fetch(", "XMLHttpRequest", "WebSocket(", "new Image", ".src="];
+
+/// To whom a page gives what its visitors write anywhere in it: a listener of the whole document beside a call that sends.
+pub(crate) fn overhears(text: &str) -> Option<String> {
+    let listens = ["document.addEventListener(", "window.addEventListener("].iter().any(|call| {
+        text.match_indices(call).take(MAX_LISTENERS).any(|(at, _)| {
+            let rest = text.get(at + call.len()..).unwrap_or("").trim_start_matches(['\\', '\'', '"', '`', ' ']);
+            HEARD
+                .iter()
+                .any(|event| rest.strip_prefix(event).is_some_and(|rest| !rest.starts_with(char::is_alphanumeric)))
+        })
+    });
+    let at = SENT.iter().filter_map(|call| text.find(call)).min().filter(|_| listens)?;
+    let address = text.get(at..)?.split_once("://")?.1;
+    let end = |c: char| !(c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | ':'));
+    let host = address.split(end).next().filter(|host| host.contains('.') && !crate::host::is_local(host))?;
+    Some(host.to_owned())
+}
+
+/// The most listeners of one text that are looked at.
+const MAX_LISTENERS: usize = 64;
+
 /// What a request says, in the frameworks of the languages that servers are written in (their manuals).
 const SAID: &[&str] = &[
     "req.query",

@@ -80,6 +80,12 @@ impl Machine<'_> {
             return;
         }
         let texts = placed(base, &words, stdin);
+        // Whoever visits the page gives it to that host.
+        let hosts = words.iter().take(MAX_TEXTS).filter_map(|word| crate::file::implant::overhears(word));
+        for host in hosts.collect::<Vec<_>>() {
+            self.touch_other(Effect::Send, countersign_plan::tool::TargetKind::Host, host.as_str());
+            self.leaves("secret", &host);
+        }
         let names: Vec<String> = rest.iter().filter(|word| is_name(word)).flat_map(|word| self.paths(word)).collect();
         if !names.is_empty() && names.iter().all(|name| READ.iter().any(|end| name.ends_with(end))) {
             return;

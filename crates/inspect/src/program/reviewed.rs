@@ -12,10 +12,10 @@ use crate::machine::{Machine, Word};
 /// Playwright, "Command line"; Bun, "Snapshots").
 const ACCEPTING: &[(&str, &str, &str, &str)] = &[
     ("cargo cargo-insta", "insta", "--accept --accept-unseen accept", "**/snapshots/*.snap"),
-    ("pytest py.test", "", "--snapshot-update --force-regen --regen-all", "**/__snapshots__/*"),
+    ("pytest py.test", "", "--snapshot-update --force-regen --regen-all", "**/__snapshots__/*.ambr"),
     ("pytest py.test", "", "--inline-snapshot=fix --inline-snapshot=update --inline-snapshot=trim", "**/test_*.py"),
-    ("jest vitest ava playwright", "", "-u --update --updateSnapshot --update-snapshots", "**/__snapshots__/*"),
-    ("npm pnpm yarn bun", "test", "-u --update --updateSnapshot --update-snapshots", "**/__snapshots__/*"),
+    ("jest vitest ava playwright", "", "-u --update --updateSnapshot --update-snapshots", "**/__snapshots__/*.snap"),
+    ("npm pnpm yarn bun", "test", "-u --update --updateSnapshot --update-snapshots", "**/__snapshots__/*.snap"),
 ];
 
 /// Programs, the word that has to stand there, and what has them throw away what no source asks for any more (Qt, "lupdate"; Insta,
@@ -38,6 +38,12 @@ const STARTING: &str = "exec dlx x run";
 const TUNNELS: &str = "localtunnel lt ngrok @expo/ngrok untun tunnelmole tmole zrok bore loclx localxpose expose beame pagekite pinggy instatunnel \
     cloudflared";
 
+/// Targets by which a build submits what its tests found (CMake, "CTest": `include(CTest)` adds them).
+const SUBMITTING: &str = "Experimental Nightly Continuous ExperimentalSubmit NightlySubmit ContinuousSubmit";
+
+/// Words that end a tunnel, or only ask about it.
+const ENDING: &str = "status kill prune unregister help --help -h --version";
+
 /// Programs that keep keys or passwords in their memory (ssh-agent(1), gpg-agent(1), gnome-keyring-daemon(1)).
 const AGENTS: &[&str] = &["ssh-agent", "gpg-agent", "gnome-keyring", "keepass", "1password", "bitwarden", "kwallet"];
 
@@ -53,6 +59,8 @@ impl Machine<'_> {
             |programs: &str, word: &str| has(programs, base) && (word.is_empty() || words.iter().any(|w| w == word));
         for (programs, word, options, kept) in ACCEPTING {
             if fits(programs, word) && says(options) {
+                // They are compared before they are written.
+                self.touch_path(Effect::Read, &Word::pattern(kept), false);
                 self.change_in_place(Effect::Update, &Word::pattern(kept), false);
             }
         }
@@ -63,6 +71,19 @@ impl Machine<'_> {
         }
         match base {
             "ctest" | "ctest3" => self.results_submitted(&words),
+            "make" | "gmake" | "ninja" | "ninja-build" | "cmake" if words.iter().any(|word| has(SUBMITTING, word)) => {
+                self.touch_named(Effect::Send, "the dashboard to which `ctest` submits results");
+            }
+            // A machine whose shell is opened through the maker's servers (Visual Studio Code, "Remote Tunnels").
+            "code" | "code-insiders"
+                if words.first().is_some_and(|word| word == "tunnel")
+                    && !words.iter().any(|word| has(ENDING, word)) =>
+            {
+                self.touch_named(Effect::Send, "this machine, which `code tunnel` opens to whoever signs in");
+            }
+            "lt" | "localtunnel" | "untun" | "tunnelmole" | "tmole" if !words.iter().any(|word| has(ENDING, word)) => {
+                self.touch_named(Effect::Send, &format!("a port of this machine, which `{base}` opens to everybody"));
+            }
             "scrapy" => self.crawls(&words),
             "gcore" => self.memory_of_agents(rest),
             "conan" => self.installs_settings(&words),

@@ -13,7 +13,7 @@ use crate::review::prepare::Prepared;
 
 /// Programs that fetch, unpack, decode or show something: what they write down is not run.
 const FETCHING: &str = "curl wget tar gtar bsdtar unzip gunzip gzip bunzip2 bzip2 unxz xz unzstd zstd base64 base32 xxd od strings file head tail yq tee touch \
-    cut tr sort uniq wc grep egrep fgrep sed awk jq ls cat echo printf mkdir sha256sum sha512sum sha1sum md5sum cmp diff gpg true cd read test [";
+    cut tr sort uniq wc grep egrep fgrep sed awk jq ls cat echo printf mkdir sha256sum sha512sum sha1sum md5sum cmp diff gpg true cd read test [ shellcheck";
 
 /// What the step does although the goal forbids it. `looked` says that a step before it can stop the plan: whether the condition of a
 /// conditional ban holds is then known.
