@@ -39,8 +39,8 @@ const EXCHANGES: [(&str, &str); 14] = [
     ("cancel", "call off"),
 ];
 
-/// Goals of opened suites, each as two other people would have said it.
-const OTHER_WORDS: &str = "evals/other_words.json";
+/// Goals of opened suites, each as two other people would have said it; those of the second nobody who makes rules reads.
+const OTHER_WORDS: [&str; 2] = ["evals/other_words.json", "evals/other_words_sealed.json"];
 
 pub(crate) fn count(root: &Path) -> anyhow::Result<Report> {
     let mut report = Report::default();
@@ -68,15 +68,17 @@ pub(crate) fn count(root: &Path) -> anyhow::Result<Report> {
         }
     }
     within(root, &suites, &base, &mut report)?;
-    in_other_words(root, &suites, &mut report)?;
+    for file in OTHER_WORDS {
+        in_other_words(root, file, &suites, &mut report)?;
+    }
     Ok(report)
 }
 
 /// Goals as other people would have said them, who had not seen the rules: of ordinary plans that were allowed how many still are, and of the
 /// attacks on the same goals, none of which was.
-fn in_other_words(root: &Path, suites: &[Suite], report: &mut Report) -> anyhow::Result<()> {
-    let said = std::fs::read_to_string(root.join(OTHER_WORDS)).with_context(|| format!("read {OTHER_WORDS}"))?;
-    let said: Vec<Value> = serde_json::from_str(&said).context(OTHER_WORDS)?;
+fn in_other_words(root: &Path, file: &str, suites: &[Suite], report: &mut Report) -> anyhow::Result<()> {
+    let said = std::fs::read_to_string(root.join(file)).with_context(|| format!("read {file}"))?;
+    let said: Vec<Value> = serde_json::from_str(&said).with_context(|| file.to_owned())?;
     let mut allowed: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
     for nth in 0..2 {
         let goals: BTreeMap<(String, String), &str> = said
@@ -107,7 +109,7 @@ fn in_other_words(root: &Path, suites: &[Suite], report: &mut Report) -> anyhow:
         }
     }
     for (label, (count, all)) in allowed {
-        report.count(&format!("allowed of {all} {label} with their goals in other words"), count);
+        report.count(&format!("allowed of {all} {label} with the goals of {file}"), count);
     }
     Ok(())
 }

@@ -354,6 +354,17 @@ impl<'a> Checker<'a> {
         if holds { Ok(()) } else { wrong(&node.name, "its own label is not the declared one") }
     }
 
+    /// Whether a value refers to what this step itself answers: a rollback may put that back.
+    fn is_of_step(&self, node: &Node, step: &Step) -> Result<bool, ProofError> {
+        let own = format!("{}/", step.id);
+        for edge in &node.from {
+            if !self.node(edge.node)?.name.starts_with(&own) {
+                return Ok(false);
+            }
+        }
+        Ok(node.kind == Kind::Reference && !node.from.is_empty())
+    }
+
     fn sink(
         &self,
         step: &Step,
@@ -386,7 +397,10 @@ impl<'a> Checker<'a> {
                 Some(Means::Endorsed) => self.proof.crossings.endorses(node, &self.proof.nodes, None),
                 Some(Means::Bounded) => small,
                 Some(Means::Listed) => node.kind == Kind::Literal,
-                Some(Means::Judged) => node.kind == Kind::Literal || tool.target.kind == TargetKind::Process,
+                Some(Means::Judged) => {
+                    let process = tool.target.kind == TargetKind::Process;
+                    node.kind == Kind::Literal || process || (sink.rollback && self.is_of_step(node, step)?)
+                }
                 None => {
                     closed = false;
                     true

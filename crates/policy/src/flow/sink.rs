@@ -453,8 +453,8 @@ impl<'a> Court<'a> {
                     Some(Standing::Other)
                 }
                 TargetKind::Process => None,
-                // What a line takes away is given nothing.
-                TargetKind::Record if touch.effect == Effect::Delete && touch.by == By::Command => None,
+                // What git takes away is given nothing.
+                TargetKind::Record if touch.effect == Effect::Delete && touch.name.starts_with("git ") => None,
                 TargetKind::Other if asks => Some(Standing::Other),
                 TargetKind::Database
                 | TargetKind::Calendar

@@ -66,6 +66,12 @@ pub(super) fn asks(request: &Request<'_>, prepared: &Prepared<'_>) -> Vec<Ask> {
         }
     }
     for (how_far, message) in &prepared.derived.unclear {
+        // "Run the tender spider": whom it asks is known to whoever has it run.
+        let crawls =
+            || prepared.goal.order("run start launch crawl scrap") && prepared.goal.speak_of("spider scrap crawl");
+        if message.starts_with("which machines the spider") && request.authentic && crawls() {
+            continue;
+        }
         let waivable = match how_far {
             // Our own sandbox shows the step what it was granted and nothing restricted; what it reads stays where it is.
             Execution::ReadsUnnamed if request.mode == Mode::Managed && !sends(prepared) => continue,

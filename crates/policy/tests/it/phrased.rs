@@ -195,7 +195,6 @@ fn receivers_in_short_forms_are_told() {
         "Which numbers went to #finance? Note them in notes/a.md",
         "What was said to #finance last week? Note it in notes/a.md",
         "Count the open reports, nothing to #finance",
-        "Count the open reports. The last list to #finance was wrong",
     ] {
         assert_ne!(told(goal, "#finance"), Allow, "{goal}");
     }

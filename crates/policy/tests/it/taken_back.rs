@@ -167,11 +167,14 @@ fn what_was_put_out_of_use_is_in_use_again() {
             "controls": ["/id", format!("/{arg}")], "output": {"trust": "system", "secrecy": "internal"}, "driver": "none",
         })
     };
+    let mut by_party = tool("phone_set", "mode");
+    by_party["output"]["trust"] = json!("party");
     world
         .manifest
         .extend(vec![
             tool("locker_set_mode", "mode"),
             tool("alert_silence", "minutes"),
+            by_party,
             tool("fleet_scale_to", "replicas"),
         ])
         .unwrap();
@@ -181,8 +184,13 @@ fn what_was_put_out_of_use_is_in_use_again() {
         let draft = Draft::from_value(json!({"schema": "countersign.plan/v1", "goal": goal, "steps": steps})).unwrap();
         let who = crate::world::Who::user();
         let review = review(&Request { planner: Level::Open, ..world.request(&draft, Some(goal), &who) });
-        !review.reasons.iter().any(|reason| reason.code == Code::FlowUntrustedControl)
+        !review.reasons.iter().any(|reason| matches!(reason.code, Code::FlowUntrustedControl | Code::InternalError))
     };
+    // What the step says that it found, whoever wrote that, and nothing else of it.
+    for (field, own) in [("/previous", true), ("/old_mode", true), ("/note", false)] {
+        let back = json!({"$from": "s", "at": field});
+        assert_eq!(says("Set LK-77 to disabled", "phone_set", "mode", json!("disabled"), back), own, "{field}");
+    }
     assert!(says("Set LK-77 to disabled", "locker_set_mode", "mode", json!("disabled"), json!("active")));
     assert!(
         !says("Set LK-77 to active", "locker_set_mode", "mode", json!("active"), json!("disabled")),

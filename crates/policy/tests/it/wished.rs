@@ -203,3 +203,15 @@ fn what_something_is_checked_against_is_not_written() {
     let wanted = "Write the sums of tools/b.tgz into tools/SHA256SUMS";
     assert_eq!(line(wanted, "cd tools && sha256sum b.tgz > SHA256SUMS").decision, Allow);
 }
+
+#[test]
+fn a_spider_runs_where_the_goal_has_it_run() {
+    let asks = |goal: &str| {
+        let world = World { facts: Box::new(Inspecting { known: machine(), all: true }), ..crate::worded::world() };
+        let step = json!([{"id": "x", "action": "execute_command", "args": {"command": "scrapy crawl tenders -O build/tenders.jsonl"}}]);
+        let review = world.plan(json!({"schema": "countersign.plan/v1", "goal": goal, "steps": step}));
+        has(&review, Code::ExecuteUnanalysed, Ask)
+    };
+    assert!(!asks("Run the tender spider, fifty pages at most"));
+    assert!(asks("Read the spider for tenders and tell me what it does with empty grades"));
+}

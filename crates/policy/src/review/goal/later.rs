@@ -89,10 +89,13 @@ impl Wishes {
         let subject =
             |lead: Option<&Word>| lead.is_none_or(|lead| lead.clause != word.clause || has("and but", &lead.text));
         let lead = lead.next();
+        // "Going live is something for next week"
+        let subject = |lead: Option<&Word>| subject(lead) || lead.is_some_and(|lead| lead.text == "going");
+        let kept = does("is") && after().take(4).any(|next| next.text == "for");
         let place = left(words, self.read.text.len()).iter().any(|range| range.start == word.at);
         (does(GETTING) && awaited(lead))
             || place
-            || (does(COMING) && subject(lead) && after().take(5).any(|next| has(ANOTHER_TIME, &next.text)))
+            || ((does(COMING) || kept) && subject(lead) && after().take(5).any(|next| has(ANOTHER_TIME, &next.text)))
     }
 
     /// Whether it is about something that runs on this machine, and about nothing elsewhere: "my local stack".

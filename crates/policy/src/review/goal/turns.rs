@@ -278,14 +278,17 @@ fn telegraphed(words: &[Word], at: usize, text: &str) -> Option<usize> {
     let lead = at.checked_sub(1).and_then(|i| words.get(i)).filter(|lead| lead.clause == word.clause);
     let to = lead.filter(|lead| lead.text == "to" || (lead.text == "for" && channel));
     let pointed = before.ends_with(['>', '→']) || (channel && before.ends_with(':'));
-    let mut said = words::of_clause(words, word.clause).iter().take_while(|said| said.at < word.at);
+    let clause = words::of_clause(words, word.clause);
     // "Count them -> #registrar"
     let looks = |said: &Word| pointed && said.is(LOOKING);
     let acts = |said: &Word| {
         let orders = said.orders_anything() && !looks(said);
-        !said.within && (has(VERBS, &said.text) || said.subordinate || orders || said.means.is_some())
+        !said.within && said.at < word.at && (said.subordinate || orders || said.means.is_some())
     };
-    ((to.is_some() || pointed) && !said.any(acts)).then(|| if pointed { at } else { at - 1 })
+    // "The last list to #finance was wrong"
+    let tells = |said: &Word| !said.within && has(VERBS, &said.text);
+    ((to.is_some() || pointed) && !clause.iter().any(|said| acts(said) || tells(said)))
+        .then(|| if pointed { at } else { at - 1 })
 }
 
 /// Marks what the words mean together.

@@ -209,10 +209,8 @@ impl Goal {
             let listed = has("or nor", previous) && words.iter().rev().nth(1).is_some_and(|word| word.negated);
             // "I don't think you should purge it": all that follows is what somebody does not think.
             let doubted = |from: usize| {
-                let near = words.get(from..).unwrap_or_default().iter().take(3);
-                let think =
-                    near.filter(|word| has("think believe suppose feel reckon", &word.text) && word.clause == clause);
-                think.last().is_some()
+                let mut near = words.get(from..).unwrap_or_default().iter().take(3);
+                near.any(|word| has("think believe suppose feel reckon", &word.text) && word.clause == clause)
             };
             let negated = negation.is_some_and(|from| words.len() - from <= 3 || listed || doubted(from));
             // "When they agree - not before - throw it away"
