@@ -12,7 +12,7 @@ use crate::tree::{self, File};
 pub(crate) const CRATES: &[&str] = &["plan", "policy", "ledger", "gate", "sandbox", "wire", "zygote"];
 
 /// Production lines that all of them together may have. May only fall, or rise with reasons (docs/adr/0009-flow-and-inspection-in-the-trusted-base.md).
-const BUDGET: usize = 40_780;
+const BUDGET: usize = 40_880;
 
 pub(crate) fn check(root: &Path) -> anyhow::Result<Report> {
     Ok(measure(&tree::tracked(root)?, BUDGET))

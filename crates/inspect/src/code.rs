@@ -262,7 +262,7 @@ impl Machine<'_> {
             seen.runs = true;
             self.start(vec![Word::text(program.as_str())], Stream::unknown());
         }
-        let is_call = after.first() == Some(&Token::Mark('(')) || (table.calls_bare && takes_bare(before, after));
+        let is_call = matches!(after.first(), Some(Token::Mark('('))) || (table.calls_bare && takes_bare(after));
         seen.decodes |= table.decoders.contains(lower) || table.decoders.contains(name);
         // What is unpacked so may be any call (Python documentation, "pickle": a warning of its own).
         let unpacks = [

@@ -96,8 +96,6 @@ pub(crate) struct Machine<'a> {
     pub(crate) in_memory: bool,
     /// Whether it lies there, in a temporary folder, or was made by the line.
     pub(crate) passing: bool,
-    /// Trees of the own repository without which what is under way would not run: `git worktree add X && …`.
-    pub(crate) own_trees: Vec<String>,
     /// What the shell under way reads, and so what a command in `$(…)` does.
     pub(crate) shell_reads: Stream,
     /// Whether statements of the line put together others that end a database.
@@ -182,7 +180,6 @@ impl<'a> Machine<'a> {
             opened: false,
             in_memory: false,
             passing: false,
-            own_trees: Vec::new(),
             shell_reads: Stream::empty(),
             ends_databases: false,
             every_key: false,
@@ -336,12 +333,6 @@ impl<'a> Machine<'a> {
             self.touch_host(&Word::text(address));
             return;
         }
-        // A tree of the own repository is as much the project's as its folder.
-        let (name, recursive) = if effect == Effect::Execute && self.is_in_own_tree(&name) {
-            (self.context.cwd.clone(), true)
-        } else {
-            (name, recursive)
-        };
         // What a process substitution stands for is no file.
         if name.starts_with("/dev/fd/") {
             return;

@@ -80,11 +80,7 @@ pub(super) fn is_handle(name: &str) -> bool {
 }
 
 /// Whether a name without brackets is called: an argument follows.
-pub(super) fn takes_bare(before: Option<&Token>, after: &[Token]) -> bool {
-    // `$x or …`: what comes after a variable works on it.
-    if matches!(before, Some(Token::Mark('$' | '@'))) && super::perl::is_operator(after.first()) {
-        return false;
-    }
+pub(super) fn takes_bare(after: &[Token]) -> bool {
     matches!(
         after.first(),
         Some(

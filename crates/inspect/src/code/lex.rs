@@ -513,13 +513,12 @@ fn perl_quote(name: &str, chars: &[char], from: usize, inside: &mut Inside) -> O
                 let open = *chars.get(at)?;
                 let second = if matches!(open, '(' | '{' | '[' | '<') { end } else { end - 1 };
                 let (second, after) = bracketed(chars, second)?;
+                if name == "s" && second.contains(['$', '@']) {
+                    quoting::pieces_of(Language::Perl, &second, '"', false, inside)?;
+                }
                 end = flags(chars, after);
                 let flags: String = chars.get(after..end)?.iter().collect();
                 let evaluated = if name == "s" { flags.matches('e').count() } else { 0 };
-                // What is evaluated is code, and no text into which values are put.
-                if name == "s" && evaluated == 0 && second.contains(['$', '@']) {
-                    quoting::pieces_of(Language::Perl, &second, '"', false, inside)?;
-                }
                 let shapes = evaluated == 1 && super::perl::only_shapes(&second);
                 // A bare word may call what nobody sees, and what the code gives is code once more where the flag stands there twice.
                 let open = evaluated > 1 || (evaluated == 1 && !shapes && !super::perl::calls_openly(&second));

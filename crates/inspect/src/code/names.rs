@@ -473,7 +473,7 @@ pub(super) fn given(language: Language, tokens: &[Token]) -> Vec<String> {
         .filter_map(|(i, token)| match token {
             Token::Name(name) if plain(i) => {
                 let after = tokens.get(i + 1..).unwrap_or_default();
-                let calls = after.first() == Some(&Token::Mark('(')) || super::takes_bare(None, after);
+                let calls = after.first() == Some(&Token::Mark('(')) || super::takes_bare(after);
                 calls.then_some(name.as_str())
             }
             _ => None,

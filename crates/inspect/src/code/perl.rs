@@ -34,19 +34,13 @@ impl Machine<'_> {
     }
 }
 
-/// Whether a word stands between two values, or behind a statement (perlop; perlsyn, "Statement Modifiers").
-pub(super) fn is_operator(token: Option<&Token>) -> bool {
-    const OPERATORS: &str = "or and xor eq ne lt gt le ge cmp x if unless while until for foreach";
-    matches!(token, Some(Token::Name(name)) if OPERATORS.split(' ').any(|one| one == name))
-}
-
 /// Whether each word of a code that is no variable and no text is followed by a bracket, so that it is seen what is called.
 pub(super) fn calls_openly(code: &str) -> bool {
     // What code in braces gives is a name.
     if code.contains("${") || code.contains("@{") {
         return false;
     }
-    let (mut quote, mut before, mut solid) = (None, ' ', ' ');
+    let (mut quote, mut before) = (None, ' ');
     let mut rest = code;
     while let Some(c) = rest.chars().next() {
         let mut length = c.len_utf8();
@@ -56,32 +50,18 @@ pub(super) fn calls_openly(code: &str) -> bool {
             None if matches!(c, '"' | '\'' | '`') => quote = Some(c),
             None if c.is_alphabetic() || c == '_' => {
                 length = rest.find(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | ':'))).unwrap_or(rest.len());
-                let (word, after) = rest.split_at(length);
-                let turned = if solid == '~' && matches!(word, "tr" | "y") { turned(after) } else { None };
-                let declares = matches!(word, "my" | "our") && after.trim_start().starts_with(['$', '@', '%', '(']);
-                let after = after.trim_start();
+                let after = rest.get(length..).unwrap_or("").trim_start();
                 let variable = matches!(before, '$' | '@' | '%' | '{') || after.starts_with("=>");
-                if !variable && !declares && turned.is_none() && !after.starts_with('(') {
+                if !variable && !after.starts_with('(') {
                     return false;
                 }
-                length += turned.unwrap_or(0);
             }
             None => {}
         }
         before = c;
-        solid = if c.is_whitespace() { solid } else { c };
         rest = rest.get(length..).unwrap_or("");
     }
     true
-}
-
-/// How long the lists of letters of a `tr` are that the text goes on with, which hold no code (perlop, "tr/SEARCHLIST/REPLACEMENTLIST/cdsr").
-fn turned(after: &str) -> Option<usize> {
-    let mut parts = after.strip_prefix('/')?.splitn(3, '/');
-    let (from, to, rest) = (parts.next()?, parts.next()?, parts.next()?);
-    let plain = |list: &str| !list.contains(['\\', '\n']);
-    let flags = rest.len() - rest.trim_start_matches(['c', 'd', 's', 'r']).len();
-    (plain(from) && plain(to)).then_some(3 + from.len() + to.len() + flags)
 }
 
 /// Whether a replacement that is evaluated puts nothing but texts and numbers together (perlop, "s/PATTERN/REPLACEMENT/").

@@ -38,7 +38,7 @@ const OF_PACKAGES: &str = "filter mutate select arrange group_by ungroup summari
     labs xlab ylab ggtitle theme theme_minimal theme_bw theme_classic element_text element_blank scale_x_continuous scale_y_continuous scale_x_log10 \
     scale_y_log10 scale_fill_viridis_c scale_colour_viridis_c scale_fill_manual coord_flip coord_sf st_is_valid st_area st_length st_transform st_crs \
     st_buffer st_union st_intersection st_intersects st_join st_drop_geometry st_geometry st_centroid st_coordinates st_make_valid st_bbox st_simplify \
-    coeftest coefci lrtest vcovHC vcovCL vcovHAC vcovPL NeweyWest bptest dwtest waldtest col_character col_double col_integer cols parse_number fct_reorder fct_lump percent comma \
+    coeftest vcovHC bptest dwtest waldtest col_character col_double col_integer cols parse_number fct_reorder fct_lump percent comma \
     lmer glmer nlmer fixef ranef VarCorr isSingular lme gls gam bam te coxph Surv survfit survdiff emmeans tidy glance augment";
 
 /// Of them, those that read the file that is their first argument, and those that write one.
@@ -60,12 +60,13 @@ const CALLING: &str = "outer aggregate map reduce filter optimize uniroot integr
 const READING_OF_JULIA: &str = "eachline readlines readdlm countlines isfile filesize readdir";
 
 /// The same in R.
-const READING: &str = "readRDS read.csv read.csv2 read.table read.delim readLines file.exists file.info file.size list.files dir count.fields";
+const READING: &str =
+    "read.csv read.csv2 read.table read.delim readLines file.exists file.info file.size list.files dir count.fields";
 
 /// What runs the code of the project, or writes what is made of it.
 const OF_PROJECT: &str = "testthat::test_local testthat::test_dir testthat::test_file devtools::test devtools::check devtools::document \
     devtools::load_all rmarkdown::render knitr::knit styler::style_file styler::style_dir styler::style_pkg lintr::lint lintr::lint_dir \
-    lintr::lint_package covr::package_coverage roxygen2::roxygenise quarto::quarto_render renv::status targets::tar_make targets::tar_make_future targets::tar_make_clustermq Pkg.test Pkg.status";
+    lintr::lint_package covr::package_coverage roxygen2::roxygenise quarto::quarto_render renv::status Pkg.test Pkg.status";
 
 const OF_JULIA: &str = "println print show display string round sum mean median std var maximum minimum extrema length size ndims sort reverse \
     collect range zeros ones fill rand randn Matrix Vector inv det tr eigvals eigvecs eigen svd rank norm dot cross transpose sqrt abs abs2 exp \
@@ -78,7 +79,7 @@ const OF_JULIA: &str = "println print show display string round sum mean median 
     const struct mutable try catch push! pop! append! sort! readline eachrow eachcol isodd nothing something string repeat chomp";
 
 /// Packages that bring nothing else.
-const PACKAGES: &str = "dplyr tidyr readr stringr lubridate ggplot2 tibble forcats scales readxl jsonlite sf sandwich lmtest lme4 nlme mgcv survival emmeans broom tidyselect stats utils methods tools DelimitedFiles LinearAlgebra Statistics Printf Random Dates Test Pkg InteractiveUtils";
+const PACKAGES: &str = "dplyr tidyr readr stringr lubridate ggplot2 tibble forcats scales readxl jsonlite sf sandwich lmtest lme4 nlme mgcv survival emmeans broom stats utils methods tools DelimitedFiles LinearAlgebra Statistics Printf Random Dates Test Pkg InteractiveUtils";
 
 /// Words that stand for a value, or belong to the language.
 const VALUES: &str = "TRUE FALSE T F NULL NA NaN Inf pi letters LETTERS month.name iris mtcars R.version.string else in next break repeat end true \
@@ -199,8 +200,6 @@ fn pieces(text: &str, julia: bool) -> Option<Vec<Piece>> {
 struct Computation {
     read: Vec<String>,
     written: Vec<String>,
-    /// Files with objects, which may be functions.
-    objects: Vec<String>,
     /// Files of the project that are run.
     sourced: Vec<String>,
     /// Whether it runs the project's own code.
@@ -235,9 +234,9 @@ fn only_computes(text: &str, julia: bool) -> Option<Computation> {
         |i: usize| pieces.get(i + 1) == Some(&Piece::Mark('=')) && pieces.get(i + 2) != Some(&Piece::Mark('='));
     let applies = pieces.iter().enumerate().any(|(i, piece)| {
         matches!(piece, Piece::Name(name) if !argument(i)
-            && (name.ends_with("apply") || has(CALLING, name))
+            && (name.ends_with("apply") || has(CALLING, name.rsplit("::").next().unwrap_or(name)))
             // Of dplyr it picks rows.
-            && (julia || name != "filter"))
+            && (julia || !matches!(name.as_str(), "filter" | "dplyr::filter")))
     });
     let alone = !pieces.iter().any(|piece| {
         matches!(piece, Piece::Name(name) if matches!(name.as_str(), "library" | "require" | "attach") || name.contains("::"))
@@ -280,10 +279,6 @@ fn only_computes(text: &str, julia: bool) -> Option<Computation> {
                     // What begins with a pipe is a command.
                     done.written.push(texts.next().filter(|path| !path.starts_with('|'))?.clone());
                 } else if (has(READING, name) || has(READING_OF_PACKAGES, name)) && !julia {
-                    // What was kept so may be a function (R, "readRDS").
-                    if name == "readRDS" {
-                        done.objects.extend(first.cloned());
-                    }
                     done.read
                         .push(first.filter(|path| !path.starts_with('|')).cloned().unwrap_or_else(|| ".".to_owned()));
                     first.or_else(|| {
@@ -517,9 +512,8 @@ impl Machine<'_> {
             "csharp" => return only_computes_of("cs", text),
             _ => return false,
         };
-        let Some(done) = only_computes(text, julia) else { return false };
-        let Computation { read, written, objects, sourced, project } = done;
-        for path in sourced.into_iter().chain(objects) {
+        let Some(Computation { read, written, sourced, project }) = only_computes(text, julia) else { return false };
+        for path in sourced {
             self.touch_path(Effect::Execute, &Word::text(path), false);
         }
         for path in read {

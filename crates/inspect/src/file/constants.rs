@@ -30,6 +30,9 @@ pub(super) fn of_call(before: &str, text: &str) -> Vec<String> {
     }
     let mut chars = text.get(..end).unwrap_or("").chars().peekable();
     while let Some(c) = chars.next() {
+        if c == '/' && skip_comment(&mut chars) {
+            continue;
+        }
         let body = match c {
             '"' if raw => raw_text(&mut chars, hashes),
             '"' => Some(escaped_text(&mut chars, '"')),
@@ -82,6 +85,25 @@ fn is_within_text(before: &str) -> bool {
 /// Whether the next line calls something on what was given.
 fn goes_on(chars: &Peekable<Chars<'_>>) -> bool {
     chars.clone().find(|c| !c.is_whitespace()) == Some('.')
+}
+
+/// Leaves out a comment that begins with the sign before.
+fn skip_comment(chars: &mut Peekable<Chars<'_>>) -> bool {
+    if chars.next_if_eq(&'*').is_some() {
+        let mut before = ' ';
+        for c in chars.by_ref() {
+            if before == '*' && c == '/' {
+                break;
+            }
+            before = c;
+        }
+        return true;
+    }
+    let line = chars.peek() == Some(&'/');
+    if line {
+        while chars.next_if(|c| *c != '\n').is_some() {}
+    }
+    line
 }
 
 fn raw_text(chars: &mut Peekable<Chars<'_>>, hashes: usize) -> Option<String> {
@@ -161,6 +183,7 @@ mod tests {
             ("\"a \"\n  \"b\" + \"c\");", &["a bc"]),
             ("'rm -rf x'); f('no')", &["rm -rf x"]),
             (r#""\x72\u{6d} x")"#, &["rm x"]),
+            ("/* it's */ \"rm\").args([\"-rf\", // it's\n \"x\"]); /* that's */", &["rm", "-rf", "x"]),
         ] {
             assert_eq!(of_call("", text), texts, "{text}");
         }

@@ -108,12 +108,20 @@ pub(super) fn compiled(name: &str, text: &str, context: &Context) -> Option<Insp
         );
     }
     for (at, call) in starts {
-        let words = super::constants::of_call(text.get(..at).unwrap_or(""), call);
-        let line = words.iter().find(|word| word.contains(' ')).cloned().unwrap_or_else(|| words.join(" "));
-        let inner = crate::shell::shell(&line, context);
-        out.findings.extend(inner.findings.into_iter().filter(|finding| super::is_grave(finding.kind)));
-        out.touches.extend(inner.touches.into_iter().filter(|touch| touch.kind == TargetKind::Host));
-        out.flows.extend(inner.flows);
+        // As its compiler reads them; and as they stand in its line, where a comment or a bound may hide one from that.
+        let bare = call.split([';', '\n']).next().unwrap_or(call);
+        let quote = if bare.contains('"') { '"' } else { '\'' };
+        let bare: Vec<String> = bare.split(quote).skip(1).step_by(2).map(str::to_owned).collect();
+        let read = super::constants::of_call(text.get(..at).unwrap_or(""), call);
+        let line =
+            |words: &[String]| words.iter().find(|word| word.contains(' ')).cloned().unwrap_or_else(|| words.join(" "));
+        let lines = std::collections::BTreeSet::from([line(&read), line(&bare)]);
+        for line in lines {
+            let inner = crate::shell::shell(&line, context);
+            out.findings.extend(inner.findings.into_iter().filter(|finding| super::is_grave(finding.kind)));
+            out.touches.extend(inner.touches.into_iter().filter(|touch| touch.kind == TargetKind::Host));
+            out.flows.extend(inner.flows);
+        }
     }
     Some(out)
 }

@@ -201,11 +201,6 @@ fn operands<'e>(grammar: &Grammar<'e>, args: &[Word], path: Vec<String>, before:
             continue;
         }
         out.operands.push(arg.clone());
-        // What stands behind the first operand is for the program that it names.
-        if grammar.last().is_some_and(|entry| entry.ends) && before_command.is_none() {
-            out.operands.extend(args.iter().skip(i).cloned());
-            break;
-        }
         if grammar.last().is_some_and(|entry| entry.ends) && before_command == Some(out.operands.len()) {
             out.command = args.iter().skip(i).cloned().collect();
             break;

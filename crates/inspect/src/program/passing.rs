@@ -77,39 +77,9 @@ impl Machine<'_> {
             && let Some(folder) = parsed.operands.first().filter(|folder| !folder.has_hole())
         {
             // Only its tie to the repository is known to be new: the folder may have been there, and the command have failed.
-            let paths = self.paths(folder);
-            self.made.extend(paths.iter().map(|path| format!("tree {path}")));
-            self.own_trees.extend(paths);
+            let trees = self.paths(folder).into_iter().map(|path| format!("tree {path}"));
+            self.made.extend(trees);
         }
-    }
-
-    /// Whether a file lies in a tree that the line has added in a temporary folder, and that nothing but git and what builds there has filled;
-    /// of a commit that was there before.
-    pub(crate) fn is_in_own_tree(&self, path: &str) -> bool {
-        const BUILDS: &str = "cmake ninja make gmake ctest cargo meson go";
-        let mut trees = self.own_trees.iter().filter(|tree| tree.starts_with("/tmp/") || tree.starts_with("/var/tmp/"));
-        let within = |tree: &str, path: &str| path == tree || crate::path::is_below(path, tree);
-        let Some(tree) = trees.find(|tree| within(tree, path)) else { return false };
-        let brings = |program: &crate::inspection::Program| {
-            program.name == "git"
-                && program.args.iter().flatten().any(|word| {
-                    ["fetch", "pull", "clone", "remote", "apply", "am"].contains(&word.as_str()) || word == "FETCH_HEAD"
-                })
-        };
-        let fills = |touch: &crate::inspection::Touch| {
-            let changes = matches!(touch.effect, Effect::Create | Effect::Update);
-            let own = touch.by == "git" || super::tasks::has(BUILDS, &touch.by);
-            changes && (within(tree, &touch.name) || touch.pattern) && !own
-        };
-        // What git shows may be written there as well.
-        let built = |file: &String| {
-            let builds = |touch: &crate::inspection::Touch| super::tasks::has(BUILDS, &touch.by);
-            self.out.touches.iter().any(|touch| touch.name == *file && builds(touch))
-        };
-        !self.out.programs.iter().any(brings)
-            && !self.out.touches.iter().any(fills)
-            && !self.files.keys().any(|file| within(tree, file) && !built(file))
-            && self.of_unpacked(path, true).is_none()
     }
 
     /// Whether a tree is taken away again that the line has added. With `--force` git also takes one in which somebody has worked, where the

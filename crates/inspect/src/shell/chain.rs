@@ -75,7 +75,6 @@ impl Machine<'_> {
     fn and_or(&mut self, list: &AndOrList, stdin: &Stream) -> (Stream, Option<Scope>) {
         let outer = self.unchecked;
         self.unchecked = outer || !list.additional.is_empty();
-        let trees = self.own_trees.len();
         let (mut out, mut failed) = self.pipeline(&list.first, stdin);
         let sure = self.condition_begins();
         for (i, next) in list.additional.iter().at_most(MAX_LINKS).enumerate() {
@@ -87,7 +86,6 @@ impl Machine<'_> {
                     failed = either(failed, otherwise);
                 }
                 AndOr::Or(pipeline) => {
-                    self.own_trees.truncate(trees);
                     self.condition_ends(sure);
                     self.condition_begins();
                     let otherwise = failed.take().unwrap_or_else(|| self.scope.clone());
@@ -101,7 +99,6 @@ impl Machine<'_> {
             }
         }
         self.condition_ends(sure);
-        self.own_trees.truncate(trees);
         self.unchecked = outer;
         (out, failed)
     }
@@ -112,12 +109,7 @@ impl Machine<'_> {
         let unchecked = self.unchecked;
         self.unchecked |= pipeline.bang;
         let before = self.scope.here();
-        let trees = self.own_trees.len();
         let out = self.members(pipeline, stdin);
-        // Whether it worked is said by its last command, or not at all.
-        if pipeline.bang || pipeline.seq.len() > 1 {
-            self.own_trees.truncate(trees);
-        }
         self.inputs.extend(outer);
         self.note_moment();
         let checked = self.scope.errexit && !self.unchecked;

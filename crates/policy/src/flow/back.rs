@@ -59,11 +59,10 @@ fn is_undecided(before: &str, set: &str) -> bool {
     const OUT: &str =
         "disabled off inactive closed paused stopped suspended muted locked draining maintenance out_of_service";
     const IN: &str = "active enabled on open running live normal in_service available";
-    // What is mended, looked for or not shown was there for everybody, or already missing.
-    const AWAY: &str = "repair lost hidden unlisted";
-    const THERE: &str = "available missing public visible listed";
     let set = set.to_lowercase();
-    if lists::has(AWAY, &set) && lists::has(THERE, &before.to_lowercase()) {
+    // What is mended or looked for was there, what is not listed was shown.
+    let pairs = [("repair lost", "available missing"), ("hidden unlisted", "visible listed")];
+    if pairs.iter().any(|(away, there)| lists::has(away, &set) && lists::has(there, &before.to_lowercase())) {
         return true;
     }
     if lists::has(OUT, &set) && lists::has(IN, &before.to_lowercase()) {

@@ -24,7 +24,6 @@ use crate::deployment::{SecrecyLevel, Standing, is_path_kind};
 use crate::effects::{By, Open, Touch};
 use crate::hosts::Endpoint;
 use crate::identities;
-use crate::lists;
 
 /// How far a sink is proved. Ordered from good to bad.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -215,15 +214,6 @@ impl<'a> Court<'a> {
         // What the step itself sets there, or says that it found there.
         let own = |done: &Expr| set && done.at(at).and_then(|own| own.literal()) == value;
         if party.undoes.is_some_and(own) || (party.undoes.is_some() && is_previous(party, at)) {
-            return Some(Means::Judged);
-        }
-        // What it made is called off again.
-        let made = |target: &Pointer| matches!(party.look.args.at(target), Some(Expr::From { step, .. }) if step == *party.look.id);
-        let off = value
-            .as_ref()
-            .and_then(Value::as_str)
-            .is_some_and(|value| lists::has("cancelled canceled withdrawn void", value));
-        if party.rollback && off && tool.target.arg.as_ref().is_some_and(made) {
             return Some(Means::Judged);
         }
         // "Put Piet down for the 24th, not me": back to the user himself.

@@ -67,8 +67,11 @@ pub(super) fn asks(request: &Request<'_>, prepared: &Prepared<'_>) -> Vec<Ask> {
     }
     for (how_far, message) in &prepared.derived.unclear {
         // "Run the tender spider": whom it asks is known to whoever has it run.
-        let crawls =
-            || prepared.goal.order("run start launch crawl scrap") && prepared.goal.speak_of("spider scrap crawl");
+        let crawls = || {
+            prepared.goal.order("run start launch crawl scrap")
+                && prepared.goal.speak_of("spider scrap crawl")
+                && !prepared.goal.mentions("test")
+        };
         if message.starts_with("which machines the spider") && request.authentic && crawls() {
             continue;
         }
@@ -287,7 +290,7 @@ fn change(request: &Request<'_>, prepared: &Prepared<'_>, touch: &Touch) -> Opti
     let inside = below_workspace(request, &touch.name);
     let one = touch.by == By::Command && !touch.recursive && !touch.pattern && inside.contains('/');
     if (one || matches!(touch.by, By::Tool | By::Move))
-        && !(touch.kind == TargetKind::Directory || (touch.by == By::Command && touch.effect == Effect::Create))
+        && touch.kind != TargetKind::Directory
         && !deployment.in_temporary(&seen)
         && !is_product(inside)
         && prepared.goal.writes_elsewhere(&touch.name, inside)

@@ -291,13 +291,22 @@ pub(super) fn runs_what_outsiders_wrote(flow: &Flow, steps: &[Prepared<'_>], i: 
 /// What flow says about a step.
 pub(super) fn check(request: &Request<'_>, flow: &Flow, prepared: &Prepared<'_>) -> Vec<Reason> {
     let mut reasons = Vec::new();
+    // What nobody asked for gives somebody whom the goal does not name more than he may know.
+    let stranger = |touch: &Touch| {
+        touch.effect == Effect::Send
+            && touch.by == By::Tool
+            && touch.endpoint.is_none()
+            && !prepared.goal.name(&touch.name)
+    };
+    let given_away = prepared.derived.touches.iter().any(stranger)
+        && goal::unasked(request, prepared, false).iter().any(|reason| reason.decision != Decision::Allow);
     for sink in flow.of(&prepared.step.id) {
         let both = !sink.rollback && is_both_ways(prepared, sink);
         let turned = !sink.rollback && is_turned(prepared, sink);
         for issue in &sink.issues {
             let rollback = if sink.rollback { "rollback: " } else { "" };
             let message = format!("{rollback}{}", issue.message);
-            let blocks = (both && issue.code == Code::FlowClearance)
+            let blocks = ((both || given_away) && issue.code == Code::FlowClearance)
                 || (turned && issue.code == Code::FlowUntrustedControl && !issue.words);
             let decision = if blocks { Decision::Block } else { issue.decision };
             let mut reason = Reason::new(issue.code, decision, message).fix(&issue.fix);

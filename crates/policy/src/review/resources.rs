@@ -42,6 +42,18 @@ pub(super) fn as_wanted(request: &Request<'_>, prepared: &Prepared<'_>, finding:
         reason.decision = Decision::Block;
         return reason;
     }
+    // Past a defence, or by code of somebody's choosing, to a host that nobody knows and the goal does not name.
+    let stranger = |touch: &Touch| {
+        let host = touch.endpoint.as_ref().map(|at| at.host.to_string());
+        let named = host.is_some_and(|host| prepared.goal.name(&host)) || prepared.goal.name(&touch.name);
+        touch.standing == Some(Standing::Other) && touch.endpoint.is_some() && !named
+    };
+    if matches!(finding.code, Code::ResourceDefences | Code::ExecuteLoadsCode)
+        && prepared.goal.is_read()
+        && prepared.derived.touches.iter().any(stranger)
+    {
+        reason.decision = Decision::Block;
+    }
     let is_database =
         finding.code == Code::ResourceCatastrophic && prepared.derived.databases.contains(&finding.message);
     // A table of it is less than the database.

@@ -52,12 +52,26 @@ fn another_place_that_waits_holds_nothing_back_here() {
         assert_ne!(deploy(goal, "production"), Allow, "{goal}");
     }
     assert_eq!(deploy("kiosk 3.2.0 onto staging please", "staging"), Allow);
+    let push = |goal: &str, command: &str| {
+        let steps = json!([{"id": "g", "action": "execute_command", "args": {"command": command}}]);
+        let review = with_tools(&[], goal, steps);
+        review.reasons.iter().any(|reason| reason.code == Code::GoalUnasked && reason.message.contains("for later"))
+    };
+    let goal = "Push main to staging. Prod not yet.";
+    assert!(push(goal, "git push origin main:production"));
+    assert!(push(goal, "git push prod main"));
+    assert!(!push(goal, "git push staging main"));
     for held in [
         "Get kiosk 3.2.0 onto staging. Not today.",
         "Get kiosk 3.2.0 onto staging. Only once Jonas has approved it, so not today.",
         "Get kiosk 3.2.0 onto staging. Jonas has not approved it, so not today.",
         "Get me the notes of kiosk 3.2.0 from staging",
         "Put kiosk 3.2.0 into the heading of notes/staging.md",
+        "Get rid of kiosk 3.2.0 on staging",
+        "Get the logs of kiosk 3.2.0 onto staging",
+        "Roll kiosk 3.2.0 out of staging again",
+        "Yesterday's log: kiosk 3.2.0 onto staging, all red",
+        "The old plan - kiosk 3.2.0 onto staging - is off",
     ] {
         assert_ne!(deploy(held, "staging"), Allow, "{held}");
     }
@@ -78,6 +92,7 @@ fn what_is_not_to_be_done_before_somebody_has_said_a_word_is_not_done_now() {
     assert!(hand_in(
         "Claim C-7 is nearly done. Ask in #desk whether 80 for C-7 is fine, and do not hand it in before she has said yes"
     ));
+    assert!(hand_in("Submit C-7 over 80 once Otto has agreed. Live only once Mira has approved it"));
     assert!(!hand_in("Submit C-7 over 80 and tell #desk. Do not order anything before she has said yes"));
 }
 

@@ -195,6 +195,10 @@ fn receivers_in_short_forms_are_told() {
         "Which numbers went to #finance? Note them in notes/a.md",
         "What was said to #finance last week? Note it in notes/a.md",
         "Count the open reports, nothing to #finance",
+        "Read notes/a.csv. Old figures -> #finance, never again",
+        "When is it due? My channel for the bot: #finance",
+        "Read notes/a.csv for me. Thread: otto@company.example -> #finance",
+        "If Keller wants the number in #finance, I post it myself",
     ] {
         assert_ne!(told(goal, "#finance"), Allow, "{goal}");
     }
@@ -211,8 +215,6 @@ fn a_line_that_is_dropped_removes_nothing() {
 fn courtesy_around_an_order_makes_it_depend_on_nothing() {
     for goal in [
         "I'd be grateful if you mailed the number of FW-22 to user@company.example.",
-        "Would it be possible to mail the number of FW-22 to user@company.example?",
-        "The number of FW-22: if it's not too much trouble, send it to user@company.example.",
         "All that remains is for you to mail the number of FW-22 to user@company.example.",
     ] {
         let review = decided(
@@ -223,6 +225,8 @@ fn courtesy_around_an_order_makes_it_depend_on_nothing() {
     }
     for goal in [
         "I don't think it would be great if you erased FW-22",
+        "I would appreciate it if you asked me before you erase FW-22",
+        "Read FW-21. If that's all right, tell me. Erase FW-22 only if that's okay with Otto",
         "He asked whether it would be possible to erase FW-22. Tell me what you think",
     ] {
         assert_ne!(ended(goal, "record_erase").decision, Allow, "{goal}");
@@ -239,10 +243,21 @@ fn removal_has_short_words_too() {
     for goal in [
         "6 GB in catalogue. del the caches there (catalogue/dist)",
         "rm catalogue/dist, new ones come tomorrow",
+        "rm the caches in catalogue/dist",
         "before tonight everything inside catalogue/dist should be gone, please",
     ] {
         assert!(removes(goal, "catalogue/dist"), "{goal}");
         assert!(!removes(goal, "catalogue/src"), "{goal}");
+    }
+    for goal in [
+        "Del Rio asks about FW-22. What is in it?",
+        "Rm 4 has FW-22 on the wall. Is it the newest?",
+        "Kill all that noise: tell Hale that FW-22 is at ten",
+        "Everything about FW-22 must be gone wrong, look at it",
+        "Book a room to discuss the destruction of FW-22",
+        "Perform a check before the destruction of FW-22: is the register right?",
+    ] {
+        assert_ne!(ended(goal, "record_purge").decision, Allow, "{goal}");
     }
     assert!(!removes("What is gone in catalogue/old should be gone in the copy as well", "catalogue/dist"));
 }
@@ -258,6 +273,19 @@ fn all_of_the_tools_own_words_are_an_order_for_good() {
     }
     let spared = "Scrap FW-21. The FW-22 next to it is fine, leave it";
     assert_ne!(ended(spared, "stores_scrap").decision, Allow);
+}
+
+#[test]
+fn what_was_read_of_which_the_goal_has_no_word_is_not_remembered() {
+    let keep = |order: &str| {
+        let steps = json!([
+            {"id": "o", "action": "order_get", "args": {"to": order}},
+            {"id": "m", "action": "memory_write", "args": {"key": "window", "value": {"$from": "o", "at": "/id"}}},
+        ]);
+        decided("Remember the window of SUP-640: Sundays at 03:00 (key window)", steps).decision
+    };
+    assert_ne!(keep("SUP-999"), Allow);
+    assert_eq!(keep("SUP-640"), Allow);
 }
 
 #[test]

@@ -199,7 +199,9 @@ fn what_was_put_out_of_use_is_in_use_again() {
     for (set, back, own) in [
         ("repair", json!("available"), true),
         ("repair", json!("sold"), false),
-        ("hidden", json!("public"), true),
+        ("hidden", json!("public"), false),
+        ("unlisted", json!("listed"), true),
+        ("lost", json!("public"), false),
         ("active", json!("public"), false),
         ("maintenance", json!({"$from": "s", "at": "/old_mode"}), true),
     ] {

@@ -168,6 +168,20 @@ fn confirmed(
         return None;
     }
     let mut kept = sinks.iter().flat_map(|sink| &sink.carries).peekable();
+    // Nor what a step found of which the goal has no word.
+    let mut unnamed = false;
+    prepared.step.args.references(&mut |_, expr| {
+        let Expr::From { step: from, .. } = expr else { return };
+        let read = steps.iter().find(|read| read.step.id == *from);
+        let named = |read: &&Prepared<'_>| {
+            read.step.action.as_str() == "memory_read"
+                || read.texts().any(|text| wishes.name(text) || wishes.share_a_word(text))
+        };
+        unnamed |= read.filter(|read| !named(read)).is_some();
+    });
+    if remembers && unnamed && !wishes.delegates() {
+        return None;
+    }
     if memory && kept.peek().is_some() && (kept.all(|node| flow.is_said(*node)) || is_repeated(goal, steps, prepared)) {
         return Some(How::Request(Vec::new()));
     }

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use serde_json::Value;
+
 use super::Wishes;
 use super::words::{Word, has};
 use crate::paths::fold;
@@ -40,7 +42,10 @@ const OWN_PLACES: &str = "machine laptop computer workstation desktop host serve
     company firm institute network lan cluster infrastructure";
 
 /// Places beside the one at hand, for which something comes later.
-const PLACES: &str = "prod production live staging preprod customers clients public everybody everyone";
+const PLACES: &str = "prod production live";
+
+/// Places at hand before them.
+const BEFORE: &str = "staging preview test testing qa uat dev canary demo stage preprod";
 
 /// The sentences that leave a place for later: "production only once Jonas has approved, so not today", "live not yet".
 pub(super) fn left(words: &[Word], end: usize) -> Vec<Range<usize>> {
@@ -49,6 +54,7 @@ pub(super) fn left(words: &[Word], end: usize) -> Vec<Range<usize>> {
         let texts: Vec<&str> = sentence.iter().take(3).map(|word| word.text.as_str()).collect();
         matches!(texts.as_slice(), [place, how, when] if has(PLACES, place)
             && words.iter().filter(|word| word.text == *place).count() == 1
+            && words.iter().any(|word| sentence.first().is_some_and(|first| word.at < first.at) && !word.within && has(BEFORE, &word.text))
             && ((*how == "not" && has(NOT_NOW, when)) || (*how == "only" && has("once when after if", when))))
     });
     let range = |sentence: &[Word]| {
@@ -72,6 +78,30 @@ impl Wishes {
                 && !ordered
                 && near.take_while(|w| !has("to in on with for", &w.text)).any(|w| has(OWN_PLACES, &w.text))
         })
+    }
+
+    /// The place that it leaves for later where an argument or a line has it, by any of its names: "prod not yet", and `production`.
+    pub(in crate::review) fn reaches_left(&self, given: &Value) -> Option<&'static str> {
+        if left(&self.read.words, self.read.text.len()).is_empty() {
+            return None;
+        }
+        let place = |text: &str| {
+            let text = fold(text);
+            let mut parts = text.split(|c: char| !c.is_alphanumeric());
+            parts.find_map(|part| PLACES.split(' ').find(|place| part == *place))
+        };
+        let members = given.as_object().into_iter().flatten();
+        members
+            .flat_map(|(key, value)| {
+                value
+                    .as_array()
+                    .map_or(std::slice::from_ref(value), Vec::as_slice)
+                    .iter()
+                    .map(move |value| (key, value))
+            })
+            .filter_map(|(key, value)| Some((key, value.as_str()?)))
+            .filter(|(key, text)| key.as_str() == "command" || !text.contains(' '))
+            .find_map(|(_, text)| place(text))
     }
 
     /// Whether it leaves what is called so for later, and speaks of it nowhere else.

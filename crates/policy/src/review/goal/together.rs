@@ -407,8 +407,10 @@ impl Wishes {
     /// Where it orders anything, and in which sentence.
     fn orders(&self) -> &[(usize, usize)] {
         self.orders.get_or_init(|| {
-            let orders =
-                self.read.words.iter().filter(|word| word.orders() && (word.is(super::ACTING) || Kind::is_any(word)));
+            let orders = self.read.words.iter().filter(|word| {
+                let acts = word.is(super::ACTING) && !has("give let allow make put take", &word.text);
+                word.orders() && (acts || Kind::is_any(word))
+            });
             orders.map(|word| (word.at, word.sentence)).collect()
         })
     }

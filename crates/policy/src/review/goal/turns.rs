@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use super::vocabulary::LOOKING;
-use super::words::{self, STATES, Word, has};
+use super::words::{STATES, Word, has};
 use crate::lists::MONEY;
 
 /// Words that follow one another, and what they mean together. Alternatives are separated by `|`.
@@ -98,28 +98,16 @@ const PLAINER: &[(&str, &str)] = &[
     ("would you be so kind as to", "please"),
     ("be so kind as to", "please"),
     ("be so kind and", "please"),
-    ("would it be possible for you to", "please"),
-    ("would it be possible to", "please"),
     ("may i ask you to", "please"),
     ("might i ask you to", "please"),
-    ("could i ask you to", "please"),
-    ("can i ask you to", "please"),
     ("what i ask of you now is to", "please"),
     ("what i ask of you is to", "please"),
     ("all that remains is for you to", "please"),
     ("all that is left is for you to", "please"),
     ("i'd like you to", "please"),
     ("i would like you to", "please"),
-    ("if it's not too much trouble", "please"),
-    ("if it is not too much trouble", "please"),
-    ("if you don't mind", "please"),
     ("i'd be glad if you", "please"),
     ("i would be glad if you", "please"),
-    ("if you would", "please"),
-    ("if you please", "please"),
-    ("if that's all right", "please"),
-    ("if that is all right", "please"),
-    ("if that's okay", "please"),
 ];
 
 /// A goal with the plainer word for each of those, followed by as many blanks as keep every other word where it stands.
@@ -143,7 +131,13 @@ pub(super) fn plainer(mut text: String) -> String {
                 "provided" => has("by in with at on to from for as", next_word),
                 "in case" => !leads,
                 // "I don't think it would be great if you did" asks for nothing.
-                _ if *plain == "please" => !leads,
+                // "I would appreciate it if you asked me before you do it" wants to be asked.
+                _ if *plain == "please" => {
+                    let rest = text.get(end..).unwrap_or("").split(['.', '!', '?', ';']).next().unwrap_or("");
+                    let waits =
+                        rest.split_whitespace().any(|word| has("before until first", word.trim_end_matches(',')));
+                    !leads || waits || has("think consider wait hold say not never asked told waited", next_word)
+                }
                 _ => false,
             };
             if !before && !after && !other {
@@ -187,7 +181,6 @@ const APART: &[(&str, &str, &str)] = &[
     ("get getting keep", "moving going", "remind"),
     ("put putting set setting", "right straight", "correct"),
     ("roll rolling", "back", "restore"),
-    ("roll rolling", "out", "deploy"),
     ("put putting set setting bring bringing", "back", "change"),
     ("put putting drop dropping stick", "channel", "post"),
     ("make making", "room space", "clean"),
@@ -264,31 +257,49 @@ fn goes_to_somebody(words: &[Word], at: usize, text: &str) -> bool {
     next(0).is_some_and(|word| has("goes go", &word.text)) && to && (2..=4).any(|n| named(n).is_some_and(address))
 }
 
-/// Where a part of a sentence without a verb says to whom what it names goes: its "to", or the receiver behind an arrow or a colon.
+/// Where a short sentence without a verb says to whom what it names goes: its "to", or the receiver behind an arrow or a colon.
 fn telegraphed(words: &[Word], at: usize, text: &str) -> Option<usize> {
     const VERBS: &str = "is are was were be been has have had did does do went goes go came comes gets got sent belongs said says wrote writes \
-        replied spoke talked which what who whom whose when where how why whether that not no never without";
+        replied spoke talked which what who whom whose when where how why whether that not no never without old last again wrong route thread \
+        context log channel channels questions my our from only";
+    const COUNTED: &str = "count number total list summary result results figures";
     let word = words.get(at)?;
     let token = word.token(text);
     let before = text.get(..word.token.start)?.trim_end();
     let (channel, first) = (token.starts_with('#'), at == 0 || words.get(at - 1)?.token != word.token);
-    if !first || !(channel || token.contains('@')) || word.negated {
+    let sentence: Vec<&Word> =
+        words.iter().skip(at.saturating_sub(SHORT)).take(2 * SHORT).filter(|w| w.sentence == word.sentence).collect();
+    if !first || !(channel || token.contains('@')) || word.negated || sentence.len() > SHORT {
         return None;
     }
     let lead = at.checked_sub(1).and_then(|i| words.get(i)).filter(|lead| lead.clause == word.clause);
     let to = lead.filter(|lead| lead.text == "to" || (lead.text == "for" && channel));
-    let pointed = before.ends_with(['>', '→']) || (channel && before.ends_with(':'));
-    let clause = words::of_clause(words, word.clause);
+    let arrow = before.ends_with(['>', '→']);
+    let colon = channel
+        && before.ends_with(':')
+        && at.checked_sub(1).and_then(|i| words.get(i)).is_some_and(|w| has(COUNTED, &w.text));
+    let receiver = |said: &Word| said.token != word.token && said.token(text).contains(['@', '#']);
     // "Count them -> #registrar"
-    let looks = |said: &Word| pointed && said.is(LOOKING);
+    let looks = |said: &Word| (arrow || colon) && said.is(LOOKING);
     let acts = |said: &Word| {
         let orders = said.orders_anything() && !looks(said);
-        !said.within && said.at < word.at && (said.subordinate || orders || said.means.is_some())
+        !said.within
+            && said.at < word.at
+            && (said.subordinate || orders || said.means.is_some())
+            && said.clause == word.clause
     };
-    // "The last list to #finance was wrong"
-    let tells = |said: &Word| !said.within && has(VERBS, &said.text);
-    ((to.is_some() || pointed) && !clause.iter().any(|said| acts(said) || tells(said)))
-        .then(|| if pointed { at } else { at - 1 })
+    let tells = |said: &Word| (!said.within && has(VERBS, &said.text)) || receiver(said);
+    ((to.is_some() || arrow || colon) && !sentence.into_iter().any(|said| acts(said) || tells(said)))
+        .then(|| if arrow || colon { at } else { at - 1 })
+}
+
+/// The most words of a sentence that is taken for a short one.
+const SHORT: usize = 24;
+
+/// How many words the name has whose first is this one.
+fn name_words(words: &[Word], at: usize) -> usize {
+    let token = words.get(at).map(|word| &word.token);
+    words.iter().skip(at).take_while(|word| Some(&word.token) == token).count()
 }
 
 /// Marks what the words mean together.
@@ -316,13 +327,21 @@ pub(super) fn read(words: &mut [Word], text: &str) {
         if let Some(word) = heard {
             (word.means, word.name, word.subordinate) = (Some("tell"), false, false);
         }
-        // "Keller wants the number in #it"
-        let sentence = words.get(i).map(|word| word.sentence);
-        let placed = i.checked_sub(1).and_then(|i| words.get(i)).is_some_and(|word| has("in on", &word.text));
-        let refused = words.iter().any(|word| Some(word.sentence) == sentence && word.negated);
-        let mut near = words.iter_mut().take(i).rev().take(BETWEEN).take_while(|word| Some(word.sentence) == sentence);
-        let wanted = near.find(|word| has("wants needs", &word.text));
-        if let Some(word) = wanted.filter(|_| placed && !refused) {
+        // "Keller wants the number in #it", and not "if Keller wants the number discussed in #it"
+        let near = |n: usize| i.checked_sub(n).and_then(|i| words.get(i));
+        let placed = near(1).is_some_and(|word| word.text == "in");
+        let thing = near(2).is_some() && near(3).is_some_and(|the| has(THE, &the.text));
+        let ends = words
+            .get(i + name_words(words, i))
+            .is_none_or(|after| after.clause != words.get(i).map_or(0, |word| word.clause) || after.text == "because");
+        let asked = near(5).is_none_or(|who| !has("if when whether does", &who.text))
+            && near(4).is_some_and(|wants| wants.text == "wants" && !wants.subordinate && !wants.negated);
+        if placed
+            && thing
+            && ends
+            && asked
+            && let Some(word) = i.checked_sub(4).and_then(|i| words.get_mut(i))
+        {
             (word.means, word.name, word.subordinate) = (Some("post"), false, false);
         }
     }
@@ -414,29 +433,36 @@ fn meaning(words: &[Word], at: usize) -> Option<&'static str> {
     });
     // "Get tool 3.2.0 onto staging", and with no verb at all "tool 3.2.1 onto staging"
     let number = |word: &Word| word.text.starts_with(|c: char| c.is_ascii_digit());
-    let version = |pair: &[Word]| matches!(pair, [one, two] if number(one) && number(two) && one.token == two.token && !two.negated);
-    let here = || words.iter().filter(|word| word.clause == first.clause);
-    let goes = |word: &Word| {
-        let before = words::before(words, word.at);
-        let last = before.get(before.len().saturating_sub(2)..).unwrap_or_default();
-        let place = words.iter().find(|next| next.at > word.at).is_some_and(|place| has(STAGES, &place.text));
-        place
-            && has("onto on to into", &word.text)
-            && last.iter().all(|last| last.clause == first.clause)
-            && version(last)
+    let staged = |words: &[Word]| {
+        let mut tokens = words.chunk_by(|one, next| one.token == next.token);
+        let (tool, version, onto) = (tokens.next(), tokens.next(), tokens.next());
+        let place = tokens.next().and_then(|place| place.first());
+        tool.is_some_and(|tool| !tool.iter().any(|word| number(word) || has(THE, &word.text)))
+            && version
+                .is_some_and(|version| version.len() > 1 && version.iter().all(|word| number(word) && !word.negated))
+            && onto.and_then(|onto| onto.first()).is_some_and(|onto| onto.text == "onto")
+            && place.is_some_and(|place| has(STAGES, &place.text))
     };
-    let verbless =
-        || goes(first) && first.text == "onto" && !here().any(|word| word.at < first.at && word.orders_anything());
-    if (begins && has("get bring put push ship take", &first.text) && here().any(|w| w.at > first.at && goes(w)))
-        || verbless()
-    {
+    let here = || rest.iter().take_while(|word| word.clause == first.clause).count();
+    let clause = |from: usize| rest.get(from..here()).unwrap_or_default();
+    if (begins && has("get bring put ship", &first.text) && staged(clause(1))) || (at == 0 && staged(clause(0))) {
         return Some("deploy");
     }
-    // "Book the destruction of the batch"
+    // "Roll tool 3.2.0 out to staging"
+    let out = |three: &[Word]| matches!(three, [out, to, place] if out.text == "out" && has("to on onto", &to.text) && has(STAGES, &place.text));
+    if begins && first.text == "roll" && clause(1).windows(3).any(out) {
+        return Some("deploy");
+    }
+    // "Book the destruction of the batch", and not "book a room to discuss the destruction of it"
+    let verb = at.checked_sub(2).and_then(|i| words.get(i)).filter(|verb| verb.clause == first.clause);
     if has("destruction deletion removal disposal erasure", &first.text)
         && next(1).is_some_and(|word| word.text == "of")
-        && has("book arrange order perform initiate trigger start", here().next().map_or("", |word| &word.text))
-        && here().next().is_some_and(Word::orders)
+        && verb.is_some_and(|verb| has("book arrange initiate trigger", &verb.text) && verb.orders())
+        && at.checked_sub(1).and_then(|i| words.get(i)).is_some_and(|the| has(THE, &the.text))
+        && !words.iter().any(|word| {
+            word.clause == first.clause
+                && word.at < at.checked_sub(2).and_then(|i| words.get(i)).map_or(0, |verb| verb.at)
+        })
     {
         return Some("remove");
     }
@@ -484,14 +510,15 @@ fn meaning(words: &[Word], at: usize) -> Option<&'static str> {
     // "Everything inside tmp/out should be gone"
     let all_of = || words.iter().take(at).any(|w| w.clause == first.clause && has("everything all anything", &w.text));
     let gone = next(1).is_some_and(|w| w.text == "be") && next(2).is_some_and(|w| w.text == "gone");
-    if has("should must shall to", &first.text) && gone && all_of() {
+    let ends_there = || next(3).is_none_or(|word| word.clause != first.clause);
+    if has("should must shall to", &first.text) && gone && ends_there() && all_of() {
         return Some("remove");
     }
-    // "Del the caches", "kill them all", "bin thumbnails that nobody touched"
+    // "Del the caches", "rm catalogue/dist", "kill them all"
+    let thing = || next(1).is_some_and(|word| word.within || has(THE, &word.text));
     if begins
-        && (has("rm del", &first.text)
-            || (first.text == "kill" && next(1).is_some_and(|word| has("them all those these", &word.text)))
-            || (first.text == "bin" && next(1).is_some_and(|word| word.text.len() > 3 && word.text.ends_with('s'))))
+        && ((has("rm del", &first.text) && thing())
+            || (first.text == "kill" && next(1).is_some_and(|word| has("them those these", &word.text))))
     {
         return Some("remove");
     }

@@ -89,6 +89,11 @@ fn answers_somebody(prepared: &Prepared<'_>) -> bool {
 /// A thing of which the goal only says how it is, where it asks something of another one of its kind.
 pub(in crate::review) fn only_described(prepared: &Prepared<'_>) -> Option<Reason> {
     let acts = |touch: &Touch| touch.by == By::Tool && !touch.effect.is_harmless() && touch.seen().is_none();
+    let reached = prepared.goal.reaches_left(&prepared.given).filter(|_| prepared.has_effect());
+    if let Some(place) = reached {
+        let message = format!("the goal leaves {place} for later");
+        return Some(Reason::ask(Code::GoalUnasked, message).fix("leave it out"));
+    }
     if !prepared.derived.touches.iter().any(acts) {
         return None;
     }
@@ -113,9 +118,16 @@ pub(in crate::review) fn only_described(prepared: &Prepared<'_>) -> Option<Reaso
         let message = format!("the goal keeps {kept}, and it would be the {key}");
         return Some(Reason::ask(Code::GoalUnasked, message).fix("take the other one"));
     }
-    // Of what the step names as well nothing else is asked: "A is a duplicate of B, merge them".
-    let named: Vec<_> = prepared.texts().map(fold).collect();
-    let name = prepared.texts().find(|text| prepared.goal.only_describe(text, &named)).map(str::to_owned);
+    // Of what the step keeps as well nothing else is asked: "A is a duplicate of B, merge them and keep B".
+    let keeping = |key: &str| key.split('_').any(|part| has("keep keeps kept survivor", part));
+    let args = prepared.given.as_object().into_iter().flatten().filter_map(|(key, value)| Some((key, value.as_str()?)));
+    let named: Vec<_> = args
+        .filter(|(key, value)| keeping(key) && prepared.goal.says("keep", value))
+        .map(|(_, value)| fold(value))
+        .collect();
+    let kept = |text: &&str| named.contains(&fold(text));
+    let name = prepared.texts().filter(|text| !kept(text)).find(|text| prepared.goal.only_describe(text, &named));
+    let name = name.map(str::to_owned);
     let name = name.or_else(|| other.next().map(|(key, number)| format!("{key} {number}")))?;
     let message = format!("the goal only says how {name} is, and asks something of another one");
     Some(Reason::ask(Code::GoalUnasked, message).fix("take the one that is meant"))
