@@ -132,9 +132,6 @@ pub(super) fn works_on_each(name: &str, before: Option<&Token>, after: &[Token])
     (!sigil && alone).then_some(effect)
 }
 
-/// So many ends of elements are told from names of files.
-const MAX_ELEMENTS: usize = 64;
-
 /// The text with `<src/*>` as `glob("src/*")`, which it is another way to write (perlop, "I/O Operators").
 pub(super) fn with_globs(language: Language, text: &str) -> Cow<'_, str> {
     if language != Language::Perl {
@@ -142,7 +139,6 @@ pub(super) fn with_globs(language: Language, text: &str) -> Cow<'_, str> {
     }
     let plain = |c: char| c.is_alphanumeric() || "*?/._-~{},[]".contains(c);
     let told = or_home(text);
-    let mut elements = 0;
     let mut out = String::new();
     let mut rest = told.as_str();
     while let Some(open) = rest.find('<') {
@@ -150,12 +146,7 @@ pub(super) fn with_globs(language: Language, text: &str) -> Cow<'_, str> {
         // Looked for only so far, so that many signs cost no more than each of them.
         let end = after.bytes().take(256).position(|byte| byte == b'>');
         let inside = end.and_then(|end| after.get(1..end)).unwrap_or("");
-        // `</a>` after `<a>` ends an element of a markup, and names no file.
-        let element = inside.strip_prefix('/').filter(|_| elements < MAX_ELEMENTS);
-        elements += usize::from(element.is_some());
-        let ends =
-            element.is_some_and(|name| name.chars().all(char::is_alphanumeric) && out.contains(&format!("<{name}")));
-        let globs = inside.contains(['*', '?', '{', '/']) && inside.chars().all(plain) && !ends;
+        let globs = inside.contains(['*', '?', '{', '/']) && inside.chars().all(plain);
         out.push_str(before);
         let taken = if globs {
             out.push_str("glob(\"");

@@ -26,7 +26,11 @@ const MIGRATING: &str = "alembic flyway liquibase dbmate goose migrate atlas sql
 
 /// Their words for a look.
 const SHOWING: &str = "current history heads branches show check status info validate version diff list showmigrations pending inspect plan wait \
-    --sql --dry-run help";
+    help";
+
+/// Their words for another state of it.
+const CHANGING: &str =
+    "upgrade downgrade up down clean reset push deploy apply update redo rollback stamp baseline repair drop undo run";
 
 /// The most variables that are looked at for one program.
 const MAX_VARIABLES: usize = 64;
@@ -62,7 +66,10 @@ impl Machine<'_> {
         if !has(MIGRATING, base) {
             return;
         }
-        let shows = rest.iter().any(|word| word.constant().is_some_and(|word| has(SHOWING, word)));
+        let says = |list: &str| rest.iter().any(|word| word.constant().is_some_and(|word| has(list, word)));
+        // `upgrade heads`, `info migrate`: a look beside it takes nothing back.
+        let acts = says(CHANGING) || (base == "flyway" && says("migrate"));
+        let shows = says("--sql --dry-run help") || (says(SHOWING) && !acts);
         let effect = if shows { Effect::Read } else { Effect::Update };
         for word in rest {
             let given = self.by_default(word).unwrap_or_else(|| word.clone());

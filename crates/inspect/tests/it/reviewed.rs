@@ -284,3 +284,28 @@ fn a_comment_hides_no_command_from_a_build() {
         assert!(!inspection.findings.is_empty(), "{line}: {inspection:#?}");
     }
 }
+
+#[test]
+fn a_migration_beside_a_look_changes_the_database() {
+    let effects = |line: &str| -> Vec<Effect> {
+        let touches = inspect(line).touches;
+        touches.iter().filter(|touch| touch.name.contains("db.example")).map(|touch| touch.effect).collect()
+    };
+    for line in [
+        "alembic -x url=postgresql://u@db.example/app upgrade heads",
+        "flyway -url=jdbc:postgresql://db.example/app info migrate",
+    ] {
+        assert!(effects(line).contains(&Effect::Update), "{line}: {:#?}", inspect(line));
+    }
+    for line in ["alembic -x url=postgresql://u@db.example/app heads", "dbmate --url postgres://db.example/app status"]
+    {
+        assert!(!effects(line).contains(&Effect::Update), "{line}: {:#?}", inspect(line));
+    }
+}
+
+#[test]
+fn what_a_filter_of_parts_is_given_may_be_any_name() {
+    let line = "find ~ -name x | split --filter='xargs rm -rf' -";
+    let unknowns = inspect(line).unknowns;
+    assert!(unknowns.iter().any(|unknown| unknown.effect == Effect::Delete), "{unknowns:#?}");
+}

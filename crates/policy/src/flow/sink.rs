@@ -212,8 +212,12 @@ impl<'a> Court<'a> {
             return Some(Means::Judged);
         }
         // What the step itself sets there, or says that it found there.
-        let own = |done: &Expr| set && done.at(at).and_then(|own| own.literal()) == value;
-        if party.undoes.is_some_and(own) || (party.undoes.is_some() && is_previous(party, at)) {
+        let own = |done: &Expr| {
+            let same = set && value.is_some() && done.at(at).and_then(|own| own.literal()) == value;
+            let names = tool.target.arg.as_ref() == Some(at) || ground::is_id(name);
+            same || (!names && is_previous(party, at))
+        };
+        if party.undoes.is_some_and(own) {
             return Some(Means::Judged);
         }
         // "Put Piet down for the 24th, not me": back to the user himself.
@@ -443,8 +447,13 @@ impl<'a> Court<'a> {
                     Some(Standing::Other)
                 }
                 TargetKind::Process => None,
-                // What git takes away is given nothing.
-                TargetKind::Record if touch.effect == Effect::Delete && touch.name.starts_with("git ") => None,
+                // What git throws away here is given nothing: its words are names of files and commits.
+                TargetKind::Record
+                    if touch.effect == Effect::Delete
+                        && ["git reset ", "git clean"].iter().any(|call| touch.name.starts_with(call)) =>
+                {
+                    None
+                }
                 TargetKind::Other if asks => Some(Standing::Other),
                 TargetKind::Database
                 | TargetKind::Calendar

@@ -191,6 +191,17 @@ fn what_was_put_out_of_use_is_in_use_again() {
         let back = json!({"$from": "s", "at": field});
         assert_eq!(says("Set LK-77 to disabled", "phone_set", "mode", json!("disabled"), back), own, "{field}");
     }
+    // What it found may not say which one it is put back on, and nothing is no value that it set.
+    let other = |back: Value| {
+        let goal = "Set LK-77 to disabled";
+        let steps = json!([{"id": "s", "action": "phone_set", "args": {"id": "LK-77", "mode": "disabled"}, "rollback": {"action": "phone_set", "args": back}}]);
+        let draft = Draft::from_value(json!({"schema": "countersign.plan/v1", "goal": goal, "steps": steps})).unwrap();
+        let who = crate::world::Who::user();
+        let review = review(&Request { planner: Level::Open, ..world.request(&draft, Some(goal), &who) });
+        review.reasons.iter().any(|reason| matches!(reason.code, Code::FlowUntrustedControl | Code::InternalError))
+    };
+    assert!(other(json!({"id": {"$from": "s", "at": "/old_id"}, "mode": {"$from": "s", "at": "/previous"}})));
+    assert!(other(json!({"id": "LK-77", "mode": null})));
     assert!(says("Set LK-77 to disabled", "locker_set_mode", "mode", json!("disabled"), json!("active")));
     assert!(
         !says("Set LK-77 to active", "locker_set_mode", "mode", json!("active"), json!("disabled")),

@@ -113,7 +113,7 @@ fn is_repeated(goal: &str, steps: &[Prepared<'_>], prepared: &Prepared<'_>) -> b
         Expr::From { step, .. } => steps.iter().any(|read| {
             read.step.id == *step
                 && read.step.action.as_str() == "memory_read"
-                && read.text("key") == prepared.text("key")
+                && read.text("key").is_some_and(|key| prepared.text("key") == Some(key))
         }),
         _ => false,
     };

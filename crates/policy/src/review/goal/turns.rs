@@ -267,9 +267,12 @@ fn telegraphed(words: &[Word], at: usize, text: &str) -> Option<usize> {
     let token = word.token(text);
     let before = text.get(..word.token.start)?.trim_end();
     let (channel, first) = (token.starts_with('#'), at == 0 || words.get(at - 1)?.token != word.token);
-    let sentence: Vec<&Word> =
-        words.iter().skip(at.saturating_sub(SHORT)).take(2 * SHORT).filter(|w| w.sentence == word.sentence).collect();
-    if !first || !(channel || token.contains('@')) || word.negated || sentence.len() > SHORT {
+    if !first || !(channel || token.contains('@')) || word.negated {
+        return None;
+    }
+    let near = words.iter().skip(at.saturating_sub(SHORT)).take(2 * SHORT);
+    let sentence: Vec<&Word> = near.filter(|w| w.sentence == word.sentence).collect();
+    if sentence.len() > SHORT {
         return None;
     }
     let lead = at.checked_sub(1).and_then(|i| words.get(i)).filter(|lead| lead.clause == word.clause);
@@ -330,7 +333,7 @@ pub(super) fn read(words: &mut [Word], text: &str) {
         // "Keller wants the number in #it", and not "if Keller wants the number discussed in #it"
         let near = |n: usize| i.checked_sub(n).and_then(|i| words.get(i));
         let placed = near(1).is_some_and(|word| word.text == "in");
-        let thing = near(2).is_some() && near(3).is_some_and(|the| has(THE, &the.text));
+        let thing = near(3).is_some_and(|the| has(THE, &the.text));
         let ends = words
             .get(i + name_words(words, i))
             .is_none_or(|after| after.clause != words.get(i).map_or(0, |word| word.clause) || after.text == "because");
@@ -459,10 +462,7 @@ fn meaning(words: &[Word], at: usize) -> Option<&'static str> {
         && next(1).is_some_and(|word| word.text == "of")
         && verb.is_some_and(|verb| has("book arrange initiate trigger", &verb.text) && verb.orders())
         && at.checked_sub(1).and_then(|i| words.get(i)).is_some_and(|the| has(THE, &the.text))
-        && !words.iter().any(|word| {
-            word.clause == first.clause
-                && word.at < at.checked_sub(2).and_then(|i| words.get(i)).map_or(0, |verb| verb.at)
-        })
+        && at.checked_sub(3).and_then(|i| words.get(i)).is_none_or(|before| before.clause != first.clause)
     {
         return Some("remove");
     }
