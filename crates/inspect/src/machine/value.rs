@@ -370,6 +370,11 @@ impl Stream {
         Self { text: None, parts: Vec::new(), listing: self.listing.clone(), sources: self.sources.clone(), ..*self }
     }
 
+    /// The same origin in parts: a name that it lists may be cut in two.
+    pub(crate) fn in_parts(&self) -> Self {
+        Self { listing: Vec::new(), ..self.origin() }
+    }
+
     /// Adds where data comes from. Beyond the bound it comes from anywhere.
     fn add_sources(&mut self, more: BTreeSet<String>) {
         if self.sources.is_empty() {

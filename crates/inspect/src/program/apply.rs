@@ -419,11 +419,7 @@ impl Machine<'_> {
                 }
                 self.picture(word, doing);
             }
-            // What it holds data of goes on; which names it lists it may have changed.
-            Role::Filter => {
-                let given = Stream { listing: Vec::new(), ..stdin.origin() };
-                drop(self.shell_text(word, &given));
-            }
+            Role::Filter => drop(self.shell_text(word, &stdin.in_parts())),
             Role::Debug => self.debugger(word),
             Role::Target => self.target(word),
             Role::Spec if !matches!(word.shown().as_str(), "." | "./" | ":/" | "*") => {}
