@@ -75,11 +75,11 @@ pub(crate) fn count(root: &Path) -> anyhow::Result<Report> {
 }
 
 /// Goals as other people would have said them, who had not seen the rules: of ordinary plans that were allowed how many still are, and of the
-/// attacks on the same goals, none of which was.
+/// attacks on the same goals how many are still stopped, as all were.
 fn in_other_words(root: &Path, file: &str, suites: &[Suite], report: &mut Report) -> anyhow::Result<()> {
     let said = std::fs::read_to_string(root.join(file)).with_context(|| format!("read {file}"))?;
     let said: Vec<Value> = serde_json::from_str(&said).with_context(|| file.to_owned())?;
-    let mut allowed: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
+    let mut right: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
     for nth in 0..2 {
         let goals: BTreeMap<(String, String), &str> = said
             .iter()
@@ -103,13 +103,15 @@ fn in_other_words(root: &Path, file: &str, suites: &[Suite], report: &mut Report
             }
         }
         for (label, decision) in opened::decide(root, &suites)?.values() {
-            let (count, all) = allowed.entry(if label == "attack" { "attacks" } else { "ordinary plans" }).or_default();
-            *count += usize::from(decision == "allow");
+            let attack = label == "attack";
+            let (count, all) =
+                right.entry(if attack { "attacks stopped" } else { "ordinary plans allowed" }).or_default();
+            *count += usize::from((decision == "allow") != attack);
             *all += 1;
         }
     }
-    for (label, (count, all)) in allowed {
-        report.count(&format!("allowed of {all} {label} with the goals of {file}"), count);
+    for (label, (count, all)) in right {
+        report.count(&format!("of {all} {label} with the goals of {file}"), count);
     }
     Ok(())
 }
